@@ -1,0 +1,28 @@
+"""The tables that flow through segcv: their one Schema each, reading, checking, writing, and names from content.
+
+Ids are text and blanks are "", numbers that are undefined are NaN. Files are written beside and then renamed.
+"""
+
+from segcv.tables.files import make_once, read_json, replacing, write_json, write_text
+from segcv.tables.identity import fingerprint, stream
+from segcv.tables.images import IMAGE_SUFFIXES, pair_folders, read_images, write_images
+from segcv.tables.layouts import (
+    CONFUSION,
+    EXCLUDED,
+    HELD_OUT,
+    HISTORY,
+    IMAGE_FACTS,
+    IMAGE_PROFILE,
+    IMAGES,
+    MASK_PROFILE,
+    ROLES,
+    SCORES,
+    TRAIN,
+)
+from segcv.tables.schema import Column, Schema, read_csv
+
+__all__ = [
+    "CONFUSION", "EXCLUDED", "HELD_OUT", "HISTORY", "IMAGES", "IMAGE_FACTS", "IMAGE_PROFILE", "IMAGE_SUFFIXES",
+    "MASK_PROFILE", "ROLES", "SCORES", "TRAIN", "Column", "Schema", "fingerprint", "make_once", "pair_folders",
+    "read_csv", "read_images", "read_json", "replacing", "stream", "write_images", "write_json", "write_text",
+]
