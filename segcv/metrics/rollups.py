@@ -1,0 +1,120 @@
+"""What stands beside a mean: how many cells of which state, the worst images, and sources and groups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from segcv.errors import ConfigError
+from segcv.metrics.averages import Policy, cell_scores, image_scores
+from segcv.metrics.counts import Counts
+from segcv.metrics.overlap import FloatArray
+
+SHARES_PERCENT = tuple(range(10, 101, 10))      # the worst 10, 20, .. 100 % (Wang et al. 2023)
+
+
+def cells_by_state(counts: Counts) -> dict[str, int]:
+    """Number of cells (image x class): hit (in truth and prediction), missed, false_alarm, absent."""
+    truth, predicted = counts.truth > 0, counts.predicted > 0
+    states = {"hit": truth & predicted, "missed": truth & ~predicted, "false_alarm": ~truth & predicted,
+              "absent": ~truth & ~predicted}
+    return {state: int(cells.sum()) for state, cells in states.items()}
+
+
+def miss_rate(counts: Counts) -> float:
+    """Share of the cells whose class is in the truth where it is not predicted at all, in [0, 1]; NaN without such."""
+    cells = cells_by_state(counts)
+    return _rate(cells["missed"], cells["missed"] + cells["hit"])
+
+
+def false_alarm_rate(counts: Counts) -> float:
+    """Share of the cells whose class is not in the truth where it is predicted, in [0, 1]; NaN without such."""
+    cells = cells_by_state(counts)
+    return _rate(cells["false_alarm"], cells["false_alarm"] + cells["absent"])
+
+
+def worst_image_mean(counts: Counts, *, percent: int, metric: str = "iou", policy: Policy = "union") -> float:
+    """Mean of the max(1, floor(percent · N / 100)) lowest of the N defined image scores, in [0, 1]; NaN without any."""
+    return _lowest_mean(image_scores(counts, metric=metric, policy=policy), percent)
+
+
+def worst_class_mean(counts: Counts, *, percent: int, metric: str = "iou", policy: Policy = "union") -> float:
+    """Per class the mean of its lowest cells (as `worst_image_mean`), then the mean over classes, in [0, 1]."""
+    cells = cell_scores(counts, metric=metric, policy=policy)                         # images x classes
+    worst = np.array([_lowest_mean(column, percent) for column in cells.T])           # classes
+    return float(np.mean(worst[~np.isnan(worst)])) if not np.isnan(worst).all() else float("nan")
+
+
+def worst_image_curve(counts: Counts, *, metric: str = "iou", policy: Policy = "union") -> FloatArray:
+    """`worst_image_mean` at 10, 20, .. 100 percent; its mean is one number that leans to the worst images."""
+    return np.array([worst_image_mean(counts, percent=share, metric=metric, policy=policy)
+                     for share in SHARES_PERCENT])
+
+
+def worst_class_curve(counts: Counts, *, metric: str = "iou", policy: Policy = "union") -> FloatArray:
+    """`worst_class_mean` at 10, 20, .. 100 percent."""
+    return np.array([worst_class_mean(counts, percent=share, metric=metric, policy=policy)
+                     for share in SHARES_PERCENT])
+
+
+def equal_row(counts: Counts, *, metric: str = "iou", policy: Policy = "union") -> float:
+    """Mean over the rows of Counts of each row's mean over classes, in [0, 1]: each image counts once."""
+    return _defined_mean(image_scores(counts, metric=metric, policy=policy))
+
+
+def group_scores(counts: Counts, groups: ArrayLike, *, pooled: bool, metric: str = "iou",
+                 policy: Policy = "union") -> tuple[NDArray[Any], FloatArray]:
+    """The distinct groups (sorted) and a score for each, in [0, 1]; NaN where a group has no cell with weight.
+
+    `pooled`: from the group's summed pixels, so that large images weigh more; else the mean of its images' scores.
+    """
+    names, group_of = np.unique(np.asarray(groups), return_inverse=True)
+    if pooled:
+        return names, image_scores(counts.by(groups), metric=metric, policy=policy)
+    counts.by(groups)                                               # refuses labels that do not fit the images
+    scores = image_scores(counts, metric=metric, policy=policy)     # images
+    defined = ~np.isnan(scores)
+    number = np.bincount(group_of[defined], minlength=len(names))
+    total = np.bincount(group_of[defined], weights=scores[defined], minlength=len(names))
+    return names, np.divide(total, number, out=np.full(len(names), np.nan), where=number > 0)
+
+
+def equal_group(counts: Counts, groups: ArrayLike, *, metric: str = "iou", policy: Policy = "union") -> float:
+    """Mean over groups of the mean over their images, in [0, 1]: each group counts once."""
+    return _defined_mean(group_scores(counts, groups, pooled=False, metric=metric, policy=policy)[1])
+
+
+def group_pooled(counts: Counts, groups: ArrayLike, *, metric: str = "iou", policy: Policy = "union") -> float:
+    """Mean over groups of the score of their summed pixels, in [0, 1]: each group counts once, as one image would."""
+    return _defined_mean(group_scores(counts, groups, pooled=True, metric=metric, policy=policy)[1])
+
+
+def worst_group(counts: Counts, groups: ArrayLike, *, pooled: bool, metric: str = "iou",
+                policy: Policy = "union") -> tuple[Any, float]:
+    """The group with the lowest score, and the score (as `group_scores`); the first by name among equals.
+
+    (None, NaN) where no group has a score.
+    """
+    names, scores = group_scores(counts, groups, pooled=pooled, metric=metric, policy=policy)
+    if np.isnan(scores).all():
+        return None, float("nan")
+    lowest = int(np.nanargmin(scores))
+    return names[lowest].item(), float(scores[lowest])
+
+
+def _lowest_mean(scores: FloatArray, percent: int) -> float:
+    if not 1 <= percent <= 100:
+        raise ConfigError(f"percent={percent} must lie in 1..100.")
+    defined = np.sort(scores[~np.isnan(scores)])
+    return float(defined[:max(1, percent * defined.size // 100)].mean()) if defined.size else float("nan")
+
+
+def _defined_mean(scores: FloatArray) -> float:
+    defined = scores[~np.isnan(scores)]
+    return float(defined.mean()) if defined.size else float("nan")
+
+
+def _rate(part: int, whole: int) -> float:
+    return part / whole if whole else float("nan")

@@ -1,0 +1,17 @@
+"""Masks from anywhere to scores: one image counted at a time, and the tables that everything later reads. No torch."""
+
+from segcv.scoring.images import ImageScore, nearest, score_image
+from segcv.scoring.patches import overlapping_patches
+from segcv.scoring.score_tables import (
+    ScoredImages,
+    ScoreTables,
+    counts_of,
+    read_confusion,
+    read_image_facts,
+    read_scores,
+)
+
+__all__ = [
+    "ImageScore", "ScoreTables", "ScoredImages", "counts_of", "nearest", "overlapping_patches", "read_confusion",
+    "read_image_facts", "read_scores", "score_image",
+]

@@ -1,0 +1,86 @@
+"""One image's truth and prediction, brought to one size and counted."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segcv.errors import MaskError, ScoreError
+from segcv.metrics import confusion
+
+if TYPE_CHECKING:
+    from segcv.pixels import LabelMap
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ImageScore:
+    """What one run got on one image: the non-zero cells of its confusion matrix, and facts beside them.
+
+    `cells`: rows of (true class, predicted class, pixels), sorted; predicted -1 is outside the label set.
+    """
+
+    run_id: str
+    image_id: str
+    group_id: str
+    source_id: str
+    n_classes: int
+    cells: NDArray[np.int64]                 # cells x 3
+    mean_top_probability: float              # NaN: unknown
+    truth_size: tuple[int, int]              # height, width
+    predicted_size: tuple[int, int]          # height, width, before the prediction was brought to the truth's size
+
+    @property
+    def outside_label_set(self) -> int:
+        """Valid pixels predicted as something that is no class."""
+        return int(self.cells[self.cells[:, 1] == -1, 2].sum())
+
+    @property
+    def valid(self) -> int:
+        """Pixels whose truth is not ignored."""
+        return int(self.cells[:, 2].sum())
+
+
+def score_image(truth: NDArray[Any], prediction: NDArray[Any], *, labels: LabelMap, run_id: str, image_id: str,
+                group_id: str, source_id: str = "", mean_top_probability: float = math.nan) -> ImageScore:
+    """The score of one image: exact pixel counts at the truth's own size.
+
+    `truth`, `prediction`: class ids, H x W; truth pixels of `labels.void` are ignored. The truth is never resized; a
+    prediction of another size is brought to it by nearest neighbour (`predicted_size` and the tables' warning say so).
+
+    Raises:
+        MaskError: the truth holds a value that is neither a class nor ignored.
+        ScoreError: truth or prediction is not H x W of whole numbers.
+    """
+    for what, array in (("mask", truth), ("prediction", prediction)):
+        if array.ndim != 2 or array.size == 0:
+            raise ScoreError(f"{image_id}: the {what} must be H x W class ids, and has the shape {array.shape}.")
+    height, width = truth.shape
+    fitted = prediction if prediction.shape == truth.shape else nearest(prediction, height=height, width=width)
+    try:
+        matrix = confusion(truth, fitted, n_classes=labels.n_classes, void=labels.void)
+    except (MaskError, ScoreError) as error:
+        raise type(error)(f"{image_id}: {error}") from error
+    true, predicted = np.nonzero(matrix)                            # sorted by true, then predicted
+    outside = predicted == labels.n_classes
+    order = np.lexsort((np.where(outside, -1, predicted), true))
+    cells = np.stack([true, np.where(outside, -1, predicted), matrix[true, predicted]], axis=1)[order]
+    return ImageScore(run_id=run_id, image_id=image_id, group_id=group_id, source_id=source_id,
+                      n_classes=labels.n_classes, cells=cells.astype(np.int64),
+                      mean_top_probability=float(mean_top_probability), truth_size=(height, width),
+                      predicted_size=(int(prediction.shape[0]), int(prediction.shape[1])))
+
+
+def nearest(values: NDArray[Any], *, height: int, width: int) -> NDArray[Any]:
+    """`values` (H x W) at another size: each new pixel takes the old one that its centre falls in.
+
+    >>> nearest(np.array([[1, 2]]), height=1, width=4).tolist()
+    [[1, 1, 2, 2]]
+    """
+    rows = (2 * np.arange(height) + 1) * values.shape[0] // (2 * height)
+    columns = (2 * np.arange(width) + 1) * values.shape[1] // (2 * width)
+    resized: NDArray[Any] = values[rows[:, None], columns]
+    return resized
