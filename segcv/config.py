@@ -1,0 +1,72 @@
+"""Where conf/ is, and how a command starts: Hydra in, plain dataclasses out, refusals as one message."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TextIO, TypeVar
+
+import hydra
+from hydra.core.config_store import ConfigStore
+from omegaconf import DictConfig, OmegaConf
+
+from segcv.errors import SegcvError, SegcvWarning
+from segcv.settings import AggregateCommand, SplitCommand, TrainCommand
+
+Settings = TypeVar("Settings")
+
+_COMMANDS: dict[str, type] = {"split": SplitCommand, "train": TrainCommand, "aggregate": AggregateCommand}
+for _name, _schema in _COMMANDS.items():
+    ConfigStore.instance().store(name=f"{_name}_schema", node=_schema)
+
+_EXAMPLES = {"fold": "0", "data.root": "FOLDER", "data.table": "images.csv", "split.table": "folds.csv"}
+
+
+def conf_folder() -> Path:
+    """The folder conf/: inside the installed package, or beside it in a checkout."""
+    inside = Path(__file__).parent / "conf"
+    return inside if inside.is_dir() else Path(__file__).parents[1] / "conf"
+
+
+def command(name: str) -> Callable[[Callable[[Any], None]], Callable[[], None]]:
+    """Decorator: run the body with the settings of conf/<name>.yaml and the command line as plain dataclasses.
+
+    A SegcvError ends the process with exit code 1 and its text on stderr; each SegcvWarning is printed once.
+    """
+    def start(body: Callable[[Any], None]) -> Callable[[], None]:
+        @hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=name)
+        def main(config: DictConfig) -> None:
+            _refuse_missing(config, name)
+            with warnings.catch_warnings():
+                warnings.simplefilter("once", SegcvWarning)
+                warnings.showwarning = _show_warning
+                try:
+                    body(OmegaConf.to_object(config))
+                except SegcvError as error:
+                    raise SystemExit(f"error: {error}") from error
+        return main
+    return start
+
+
+def as_dict(settings: Any) -> dict[str, Any]:
+    """Settings as plain nested dicts, for records and fingerprints."""
+    return OmegaConf.to_container(OmegaConf.structured(settings), resolve=True)  # type: ignore[return-value]
+
+
+def _refuse_missing(config: DictConfig, name: str) -> None:
+    missing = sorted(OmegaConf.missing_keys(config))
+    written = OmegaConf.to_container(config, resolve=False)
+    data = written.get("data", {}) if isinstance(written, dict) else {}
+    if data.get("root") is None and "${data.root}" in f"{data.get('table')}":
+        missing.append("data.root")
+    if missing:
+        example = " ".join(f"{key}={_EXAMPLES.get(key, 'VALUE')}" for key in missing)
+        raise SystemExit(f"error: {' and '.join(missing)} must be given: python -m segcv.{name} ... {example}")
+
+
+def _show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int,
+                  file: TextIO | None = None, line: str | None = None) -> None:
+    if issubclass(category, SegcvWarning):
+        print(f"warning: {message}", file=sys.stderr)

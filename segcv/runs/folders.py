@@ -1,0 +1,65 @@
+"""Run folders: claimed by one process, filled beside their place, renamed when whole."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from segcv.errors import RunError
+from segcv.runs.record import FAILED, FINISHED, RECORD, RunKey, RunRecord
+from segcv.tables import read_json, write_json
+
+FAILURE = "failure.json"
+
+
+def finished_folder(runs: Path, key: RunKey) -> Path | None:
+    """The folder of the finished run, or None."""
+    folder = runs / key.run_id
+    return folder if (folder / RECORD).is_file() else None
+
+
+@contextmanager
+def claimed(runs: Path, key: RunKey) -> Iterator[Path]:
+    """The working folder of a run that is not finished, held by this process alone.
+
+    What an earlier, killed process left in it (a checkpoint) is still there. When the block ends well the folder,
+    which must hold its record by then, is renamed to its place; when it raises, the reason is written beside.
+
+    Raises:
+        RunError: another process works on the same run.
+    """
+    place = runs / key.run_id
+    working = place.with_name(f".{place.name}.unfinished")
+    working.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(place.with_name(f".{place.name}.lock"))
+    try:
+        lock.acquire(timeout=0)
+    except Timeout as error:
+        raise RunError(f"{place} is being made by another process. Wait for it, or name another candidate=.") from error
+    try:
+        (working / FAILURE).unlink(missing_ok=True)
+        yield working
+        RunRecord.read(working)
+        working.rename(place)
+    except Exception as error:
+        write_json(working / FAILURE, {"run_id": key.run_id, "status": FAILED, "error": f"{error}",
+                                       "traceback": traceback.format_exc()})
+        raise
+    finally:
+        lock.release()
+
+
+def find_runs(runs: Path) -> list[RunRecord]:
+    """The records of all finished runs below `runs`, by run_id."""
+    records = [RunRecord.read(path.parent) for path in runs.glob(f"*/repeat-*/fold-*/seed-*/{RECORD}")]
+    return sorted((record for record in records if record.status == FINISHED), key=lambda record: record.run_id)
+
+
+def find_failures(runs: Path) -> dict[str, str]:
+    """run_id -> reason of the runs below `runs` whose last try failed."""
+    found = (read_json(path) for path in sorted(runs.glob(f"*/repeat-*/fold-*/.seed-*.unfinished/{FAILURE}")))
+    return {failure["run_id"]: failure["error"] for failure in found}

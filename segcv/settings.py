@@ -1,0 +1,150 @@
+"""What a user may set, as plain dataclasses: one per folder of conf/, one per command. Nothing here knows Hydra."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass
+class DataSettings:
+    """Which images, which masks, and what the mask values mean. Nothing named: the demo data are made and used."""
+
+    name: str | None = None              # default: the name of the folder that holds the table or the images
+    table: str | None = None             # CSV with image_path, mask_path; paths relative to it
+    images: str | None = None            # or two folders, paired by relative path without suffix
+    masks: str | None = None
+    mask_suffix: str = ""                # what mask names add to image names: _mask
+    root: str | None = None              # folder a ready data config starts from
+    classes: list[str] | None = None     # class names in the order of their ids
+    num_classes: int | None = None       # or only how many
+    ignore: int | None = 255             # mask value that is not scored and not trained on
+    values: Any = None                   # {mask value: class id, or the ignore value}
+    colors: Any = None                   # {"3C1098": class id, or the ignore value}
+    bands: int | None = None             # bands every image must have
+    nodata: float | None = None          # image value of pixels without data
+    max_pixels: int = 100_000_000        # larger images are refused before they are decoded
+
+
+@dataclass
+class GroupSettings:
+    """What must never be split: a column, else a pattern in the file name, else near-duplicates, else alone."""
+
+    column: str = "group_id"
+    pattern: str | None = None           # a ready name (tiles, frames, ...) or a regular expression
+    near_duplicates: int | None = 5      # largest Hamming distance of 64-bit perceptual hashes; null: not looked for
+
+
+@dataclass
+class SplitSettings:
+    """How the groups are dealt to the folds. Never follows `seed`: a seed sweep must not recut the folds."""
+
+    name: str = "balanced_group_kfold"
+    folds: int | None = 5
+    repeats: int = 1
+    seed: int = 0
+    locked_groups: list[str] = field(default_factory=list)     # neither trained on nor tested on
+    max_per_group: int | None = None     # training images per group
+    table: str | None = None             # folds cut elsewhere: CSV or JSON
+    target: str = "equal_group"          # primary target, declared before scores exist
+
+
+@dataclass
+class ModelSettings:
+    name: str = "unet_small"             # or an architecture of smp, or package.module:function
+    encoder: str | None = None
+    encoder_weights: str | None = None
+    weights_file: str | None = None      # start from a local file (safetensors or a state dict)
+
+
+@dataclass
+class LossSettings:
+    name: str = "cross_entropy+dice"
+    class_weights: str = "none"          # none, inverse_frequency, median_frequency: counted on training groups only
+
+
+@dataclass
+class OptimSettings:
+    lr: float = 0.003
+    weight_decay: float = 0.01
+    warmup: float = 0.1                  # share of the steps
+    clip: float | None = None            # largest norm of the gradient
+
+
+@dataclass
+class AugmentSettings:
+    pipeline: Any = "light"              # none, light, geometric, or a list of {name: HorizontalFlip, p: 0.5}
+    crop: int | None = None              # side of the training crop in px; null: whole images
+
+
+@dataclass
+class TrainerSettings:
+    epochs: int = 8
+    batch_size: int = 8
+    stopping: str = "fixed"              # fixed epochs, or early: on an inner hold-out of the training groups
+    patience: int = 5
+    validation_share: float = 0.2        # share of the training groups held out inside, for stopping=early
+    validation_fold: int | None = None   # or the fold whose groups are held out inside
+    precision: str = "auto"              # auto, fp32, bf16, fp16
+    channels_last: bool = True
+    checkpoint_steps: int | None = None  # also save every n steps; always at the end of an epoch
+    train_scores: bool = True            # score the training images too, to show beside the held-out score
+
+
+@dataclass
+class SeedSettings:
+    """Each source of chance follows the run's seed unless it is fixed here."""
+
+    init: int | None = None
+    order: int | None = None
+    augment: int | None = None
+    dropout: int | None = None
+
+
+@dataclass
+class PredictionSettings:
+    tile: int = 1024                     # larger images are predicted in overlapping tiles of this side, px
+    overlap: int = 128
+    batch_size: int = 8
+
+
+@dataclass
+class SplitCommand:
+    data: DataSettings = field(default_factory=DataSettings)
+    group: GroupSettings = field(default_factory=GroupSettings)
+    split: SplitSettings = field(default_factory=SplitSettings)
+    splits: str = "splits"               # where split folders are kept
+    cache: str = ".segcv"                # where demo data are kept
+    workers: int = 2
+
+
+@dataclass
+class TrainCommand(SplitCommand):
+    fold: int = "???"  # type: ignore[assignment]      # Hydra's word for: must be given
+    repeat: int = 0
+    seed: int = 0
+    candidate: str | None = None         # default: the model's name
+    model: ModelSettings = field(default_factory=ModelSettings)
+    loss: LossSettings = field(default_factory=LossSettings)
+    optim: OptimSettings = field(default_factory=OptimSettings)
+    augment: AugmentSettings = field(default_factory=AugmentSettings)
+    trainer: TrainerSettings = field(default_factory=TrainerSettings)
+    seeds: SeedSettings = field(default_factory=SeedSettings)
+    prediction: PredictionSettings = field(default_factory=PredictionSettings)
+    device: str = "auto"                 # auto, cpu, cuda, cuda:1
+    threads: int = 1                     # torch threads; changes results, so part of the config id
+    runs: str = "runs"
+
+
+@dataclass
+class AggregateCommand:
+    runs: str = "runs"
+    candidate: str | None = None         # which, when there are several
+    config_id: str | None = None         # which, when one candidate was run with several settings
+    allow_missing: bool = False          # report a half-done sweep, and mark the report
+    results: str | None = None           # a table of scores made elsewhere: fold, seed, candidate, split_id, score
+    folds: int | None = None             # with results: how many folds there should be
+    seeds: list[int] | None = None       # which seeds there should be
+    target: str | None = None            # another primary target than the split declared; marked in the report
+    level: float = 0.95
+    out: str | None = None               # report folder; default: beside the runs
