@@ -43,7 +43,7 @@ def cell_scores(counts: Counts, *, metric: str = "iou", policy: Policy = "union"
     """Score of each cell under the policy, images x classes, in [0, 1]; NaN where the policy gives no weight."""
     if metric not in METRICS:
         raise ConfigError(f"metric={metric!r} is none of {', '.join(METRICS)}.")
-    scores = METRICS[metric](counts).copy()
+    scores: FloatArray = METRICS[metric](counts).copy()
     if policy in ("zero", "one"):
         scores[counts.union == 0] = float(policy == "one")
     scores[cell_weights(counts, policy=policy) == 0] = np.nan
@@ -62,7 +62,7 @@ def class_scores(counts: Counts, *, metric: str = "iou", policy: Policy = "union
 
 def pooled_scores(counts: Counts, *, metric: str = "iou", policy: Policy = "union") -> FloatArray:
     """Score of each class from pixels summed over all images, classes, in [0, 1]; NaN where without weight."""
-    return cell_scores(counts.pooled(), metric=metric, policy=policy)[0]
+    return cell_scores(counts.pooled(), metric=metric, policy=policy).reshape(-1)      # one row
 
 
 def miou_pooled(counts: Counts, *, policy: Policy = "union") -> float:

@@ -9,8 +9,16 @@ from segcv import metrics
 from segcv.metrics import Counts, confusion, counts_from_confusion
 
 VOID = 255
-TRUTH = np.array([[[0, 0, 0, 0], [1, 1, 0, 0]], [[0, 0, 0, 0], [0, 0, 0, VOID]], [[0, 0, 2, 2], [0, 0, 2, 2]]], np.uint8)
-PREDICTION = np.array([[[0, 0, 0, 0], [1, 0, 0, 0]], [[0, 0, 0, 0], [0, 0, 1, 1]], [[0, 0, 2, 2], [0, 0, 0, 2]]], np.uint8)
+TRUTH = np.array([
+    [[0, 0, 0, 0], [1, 1, 0, 0]],
+    [[0, 0, 0, 0], [0, 0, 0, VOID]],
+    [[0, 0, 2, 2], [0, 0, 2, 2]],
+], np.uint8)
+PREDICTION = np.array([
+    [[0, 0, 0, 0], [1, 0, 0, 0]],
+    [[0, 0, 0, 0], [0, 0, 1, 1]],
+    [[0, 0, 2, 2], [0, 0, 0, 2]],
+], np.uint8)
 
 
 @pytest.fixture
