@@ -1,0 +1,23 @@
+"""Pictures on disk and what they mean: reading images and masks, label maps, a check of a whole data set, preprocessing.
+
+The only room that opens an image or mask file. Images are H x W x bands in their stored range; label arrays are H x W,
+class ids 0..C-1 and `LabelMap.void`. What is fitted (Preprocessing) opens the rows it is given and no other.
+"""
+
+from segcv.pixels.declared import infer_label_map, label_map
+from segcv.pixels.files import MAX_PIXELS
+from segcv.pixels.flight_strips import CLASS_NAMES as FLIGHT_STRIP_CLASSES
+from segcv.pixels.flight_strips import write_flight_strips
+from segcv.pixels.labels import LabelMap
+from segcv.pixels.looks import Look, look
+from segcv.pixels.moments import valid_pixels
+from segcv.pixels.preprocessing import Preprocessing, fit_preprocessing
+from segcv.pixels.profile import Profile, changed_images, check_data, data_id
+from segcv.pixels.reading import read_image
+from segcv.pixels.writing import thumbnail, write_mask
+
+__all__ = [
+    "FLIGHT_STRIP_CLASSES", "MAX_PIXELS", "LabelMap", "Look", "Preprocessing", "Profile", "changed_images", "check_data", "data_id",
+    "fit_preprocessing", "infer_label_map", "label_map", "look", "read_image", "thumbnail", "valid_pixels",
+    "write_flight_strips", "write_mask",
+]

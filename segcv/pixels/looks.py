@@ -1,0 +1,61 @@
+"""What a picture looks like, in few bytes: a perceptual hash and a thumbnail, from 8-bit grey."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import imagehash
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from segcv.pixels.moments import valid_pixels
+
+SIDE = 32                            # of the thumbnail, in pixels
+FLAT_BELOW = 4.0                     # standard deviation of the thumbnail, in grey levels of 0..255
+_RANGE = (1, 99)                     # percentiles of the valid pixels that become 0 and 255
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a picture looks: pictures with few differing bits look alike, unless they are flat."""
+
+    phash: int                       # 64 bits, the bits of `imagehash.phash` row by row, first bit highest
+    flat: bool                       # too little content for the hash to mean anything
+    thumbnail: NDArray[np.uint8]     # 32 x 32 grey
+
+
+def look(image: NDArray[Any], *, nodata: float | None = None) -> Look:
+    """The Look of an image, H x W x bands; equal to `imagehash.phash` for 8-bit RGB and grey pictures.
+
+    Of more than three bands the first three count, of two the first. 16-bit and float pictures are scaled first,
+    1st..99th percentile of the valid pixels to 0..255: a plain 8-bit conversion clips them, and then all look alike.
+    A picture is flat when its thumbnail (where at least half a cell is valid) has a standard deviation below 4.
+    """
+    valid = valid_pixels(image, nodata)
+    grey = Image.fromarray(eight_bit(image, valid)).convert("L")
+    small = grey.resize((SIDE, SIDE), Image.Resampling.LANCZOS)
+    thumbnail = np.asarray(small)
+    content = thumbnail
+    if not valid.all():
+        share = Image.fromarray(valid.astype(np.uint8) * np.uint8(255)).resize((SIDE, SIDE), Image.Resampling.BOX)
+        content = thumbnail[np.asarray(share) >= 128]
+    flat = content.size == 0 or float(content.std()) < FLAT_BELOW
+    bits = np.packbits(np.asarray(imagehash.phash(small).hash, bool).ravel())        # of the thumbnail: resizing again changes nothing
+    return Look(int.from_bytes(bits.tobytes(), "big"), bool(flat), thumbnail)
+
+
+def eight_bit(image: NDArray[Any], valid: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """H x W grey or H x W x 3 as uint8 for looking at; pixels that are not valid become 0 where scaling is needed."""
+    shown = image[:, :, :3] if image.shape[2] >= 3 else image[:, :, 0]
+    if shown.dtype == np.uint8:
+        return np.ascontiguousarray(shown)
+    scaled = np.zeros(shown.shape, np.uint8)
+    inside = shown[valid].astype(np.float64)
+    if not inside.size:
+        return scaled
+    low, high = np.percentile(inside, _RANGE)
+    if high > low:
+        scaled[valid] = np.clip((inside - low) * (255 / (high - low)) + 0.5, 0, 255).astype(np.uint8)
+    return scaled

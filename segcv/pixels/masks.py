@@ -1,0 +1,70 @@
+"""Masks as stored: the number or the colour of each pixel, before a label map says what it means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segcv.pixels.files import MAX_PIXELS, Fault, file_kind
+from segcv.pixels.reading import open_picture, orientation, turned
+from segcv.pixels.tiff import decode_tiff
+
+ROUNDED_WITHIN = 1e-3                # a float this close to a whole number means it
+
+
+@dataclass(frozen=True, slots=True)
+class StoredMask:
+    """What a mask file holds. `values` are numbers or palette indices; where colours are stored, `colours` instead."""
+
+    values: NDArray[Any] | None              # H x W, integer or float
+    colours: NDArray[np.uint8] | None        # H x W x 3, red, green, blue
+    palette: NDArray[np.uint8] | None        # entries x 3, of the indices in `values`
+    one_bit: bool                            # `values` are 0 and 1 for want of more bits
+    lossy: bool                              # written with JPEG compression
+    opaque: bool                             # `colours` come with an alpha band that is 255 everywhere, or with none
+    kind: str                                # words for messages
+
+
+def decode_mask(data: bytes, *, max_pixels: int = MAX_PIXELS) -> StoredMask:
+    """The mask in a file's content, as Pillow's stored mode defines it; raises Fault.
+
+    P is the palette index, 1, L, I;16, I and F the number, never a colour or 8-bit conversion of it. TIFF is read
+    with the same meaning. An orientation tag is applied, as for images.
+    """
+    if file_kind(data) == "TIFF":
+        tiff = decode_tiff(data, max_pixels=max_pixels)
+        samples = turned(tiff.samples, tiff.orientation)
+        bands = samples.shape[2]
+        kind = f"TIFF of {bands} bands, {samples.dtype.name}" if bands > 1 else f"TIFF, {samples.dtype.name}"
+        if bands == 1:
+            return StoredMask(samples[:, :, 0], None, tiff.palette, tiff.bits == 1, tiff.lossy, True, kind)
+        if samples.dtype == np.uint8 and (bands == 3 or (bands == 4 and tiff.alpha)):
+            return _coloured(samples, tiff.lossy, kind)
+        raise Fault(f"has {bands} channels of {samples.dtype.name}",
+                    "A mask has one: write the channel that holds the class ids to a file of its own.")
+    picture = open_picture(data, max_pixels=max_pixels)
+    mode, lossy = picture.mode, picture.format == "JPEG"
+    kind = f"{picture.format}, {mode}"
+    how = orientation(picture)
+    if mode in ("LA", "RGB", "RGBA"):
+        samples = turned(np.asarray(picture), how)
+        if mode == "LA":
+            samples = samples[:, :, [0, 0, 0, 1]]
+        return _coloured(samples, lossy, kind)
+    if mode == "P":
+        palette = np.asarray(picture.getpalette("RGB"), dtype=np.uint8).reshape(-1, 3)
+        return StoredMask(turned(np.asarray(picture), how), None, palette, False, lossy, True, kind)
+    if mode in ("1", "L", "I", "F") or mode.startswith("I;16"):
+        values = np.asarray(picture)
+        if mode == "1":
+            values = values.astype(np.uint8)
+        return StoredMask(turned(values, how), None, None, mode == "1", lossy, True, kind)
+    raise Fault(f"holds {mode} colours", "Write the class ids as a PNG of one channel.")
+
+
+def _coloured(samples: NDArray[Any], lossy: bool, kind: str) -> StoredMask:
+    opaque = samples.shape[2] == 3 or bool((samples[:, :, 3] == 255).all())
+    return StoredMask(None, np.ascontiguousarray(samples[:, :, :3]), None, False, lossy, opaque, kind)

@@ -1,0 +1,118 @@
+"""The contract between images and a model: which bands, in which range, brought to which scale."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from segcv.errors import ImageFileError, SegcvWarning
+from segcv.pixels.files import MAX_PIXELS
+from segcv.pixels.moments import Moments, valid_pixels
+from segcv.pixels.reading import read_image
+from segcv.tables import Progress, fingerprint, quiet
+
+
+@dataclass(frozen=True, slots=True)
+class Preprocessing:
+    """Normalisation that was fitted on training images, and what an image must be to pass through it.
+
+    Bands are in the order in which images are read (red, green, blue, then further bands) and in which the model gets
+    them. Mean and standard deviation (of the population) are in the stored range, 0..255 for 8-bit images.
+    """
+
+    bands: int
+    dtype: str                       # uint8, uint16 or float32
+    mean: tuple[float, ...]          # per band
+    std: tuple[float, ...]           # per band; 1 for a band that never changes
+    nodata: float | None             # a pixel whose bands all hold it does not exist
+    pixels: int                      # that mean and std were taken over
+    images: int
+    fitted_on: str                   # fingerprint of the sorted ids of the images that were read
+
+    def apply(self, image: NDArray[Any]) -> NDArray[np.float32]:
+        """The image, H x W x bands, as a model gets it: bands x H x W, (value - mean) / std.
+
+        Pixels without data (`nodata`, or a float band that is not finite) are 0, the mean, in every band.
+        """
+        valid = valid_pixels(image, self.nodata)
+        scaled: NDArray[np.float32] = image.transpose(2, 0, 1).astype(np.float32)
+        scaled -= np.array(self.mean, np.float32)[:, None, None]
+        scaled /= np.array(self.std, np.float32)[:, None, None]
+        if not valid.all():
+            scaled[:, ~valid] = 0
+        return scaled
+
+    def check(self, image: NDArray[Any], path: Path) -> None:
+        """Refuse an image of another number of bands or another type than the model was trained on.
+
+        Raises:
+            ImageFileError: naming `path`, what it holds and what is expected.
+        """
+        found = (image.shape[2], image.dtype.name)
+        if found != (self.bands, self.dtype):
+            raise ImageFileError(f"{path}: has {_kind(*found)}, and the model was trained on {_kind(self.bands, self.dtype)}. "
+                                 "Convert the image the way the training images were made.")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data that `from_json` turns back, without losing a bit."""
+        plain = asdict(self)
+        return plain | {"mean": list(self.mean), "std": list(self.std)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Preprocessing:
+        """The contract that `to_json` described."""
+        return cls(**{**data, "mean": tuple(data["mean"]), "std": tuple(data["std"])})
+
+
+def fit_preprocessing(rows: pd.DataFrame, *, nodata: float | None = None, max_pixels: int = MAX_PIXELS,
+                      progress: Progress = quiet) -> Preprocessing:
+    """Mean and population standard deviation per band over the images in `rows`, which must be the training rows.
+
+    Nothing but `image_path` of these rows is opened. Exact for 8 and 16 bits; the order of rows does not matter.
+    Pixels without data do not count. A band that never changes keeps std 1, with a warning.
+
+    Raises:
+        ImageFileError: an image cannot be read, images differ in bands or type, or no pixel holds data.
+    """
+    if rows.empty:
+        raise ImageFileError("no training image is given to take mean and standard deviation from.")
+    ordered = rows.sort_values("image_id", kind="stable")
+    paths = [Path(path) for path in ordered["image_path"]]
+    moments: Moments | None = None
+    kind = (0, "")
+    for path in progress(paths, total=len(paths), what="mean and standard deviation"):
+        image = read_image(path, max_pixels=max_pixels)
+        if moments is None:
+            moments, kind = Moments(image.shape[2]), (image.shape[2], image.dtype.name)
+        if (image.shape[2], image.dtype.name) != kind:
+            raise ImageFileError(f"{path}: has {_kind(image.shape[2], image.dtype.name)}, and {paths[0]} has {_kind(*kind)}. "
+                                 "Images of one data set must agree; convert one of them.")
+        moments.add(image[valid_pixels(image, nodata)])
+    assert moments is not None
+    if not moments.pixels:
+        raise ImageFileError(f"the {len(paths)} training images hold no pixel with data"
+                             f"{f' (all are nodata, {nodata:g})' if nodata is not None else ''}. Check data.nodata.")
+    mean, std = moments.mean(), moments.std()
+    still = np.flatnonzero(std == 0)
+    if still.size:
+        bands = ", ".join(f"{band + 1} (always {mean[band]:g})" for band in still)
+        warnings.warn(f"band {bands} never changes in the {len(paths)} training images, so it tells a model nothing; "
+                      "it is shifted to 0 and not scaled.", SegcvWarning, stacklevel=2)
+    return Preprocessing(
+        bands=kind[0], dtype=kind[1], mean=tuple(mean.tolist()),
+        std=tuple(1.0 if value == 0 or math.isnan(value) else value for value in std.tolist()),
+        nodata=None if nodata is None else float(nodata), pixels=moments.pixels, images=len(paths),
+        fitted_on=fingerprint(sorted(rows["image_id"])),
+    )
+
+
+def _kind(bands: int, dtype: str) -> str:
+    return f"{bands} band{'s' if bands != 1 else ''} of {dtype}"

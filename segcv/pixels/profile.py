@@ -1,0 +1,238 @@
+"""One look at every file of a data set: are all images and masks fit for use, and what do they hold."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from segcv.errors import ImageFileError, MaskError, SegcvWarning
+from segcv.pixels.files import MAX_PIXELS, Fault, content_hash, read_bytes
+from segcv.pixels.labels import LabelMap, Labels
+from segcv.pixels.looks import Look, look
+from segcv.pixels.masks import decode_mask
+from segcv.pixels.moments import Moments, strips, valid_pixels
+from segcv.pixels.reading import decode_image
+from segcv.tables import IMAGE_PROFILE, MASK_PROFILE, Progress, fingerprint, quiet
+
+_SHOWN = 5                           # faulty files named in a message
+_LUMA = (0.299, 0.587, 0.114)        # ITU-R BT.601: grey of red, green, blue
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What the files of a data set hold, read once."""
+
+    images: pd.DataFrame             # IMAGE_PROFILE, and image_state, mask_state: "size:time of change" of the files
+    masks: pd.DataFrame              # MASK_PROFILE: pixels of every class, and of class -1, ignored, in every image
+    looks: pd.DataFrame              # image_id, phash (uint64), flat (bool), thumbnail (1024 bytes: 32 x 32 grey)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """What one row's two files hold, or what is wrong with them."""
+
+    image_faults: tuple[str, ...] = ()
+    mask_faults: tuple[str, ...] = ()
+    facts: dict[str, object] | None = None
+    look: Look | None = None
+    counts: NDArray[np.int64] | None = None
+    ignored: int = 0
+    rounded: bool = False
+
+
+def check_data(images: pd.DataFrame, labels: LabelMap, *, bands: int | None = None, nodata: float | None = None,
+               max_pixels: int = MAX_PIXELS, processes: int = 1, progress: Progress = quiet) -> Profile:
+    """The Profile of an images table, after decoding every image and mask once; rows stay in the table's order.
+
+    `bands` is the number of bands images must have (all the same, if not given). Brightness and contrast are mean and
+    population standard deviation of the grey value (0.299 red + 0.587 green + 0.114 blue, else the first band), in the
+    stored range, over pixels with data; nodata_share is NaN when no nodata value is set.
+
+    Raises:
+        ImageFileError, MaskError: one error for all faults found, naming the first five files and the number of all:
+            missing, damaged or oversized files, sizes that differ, values without a meaning; then images that differ in
+            bands or type, masks without any labelled pixel, and 0/255 masks read with 255 as the ignore value.
+    """
+    rows = list(zip(images["image_id"], images["image_path"], images["mask_path"], strict=True))
+    if not rows:
+        raise ImageFileError("the images table has no row, so there is nothing to check.")
+    work = partial(_check_pair, labels=labels, nodata=nodata, max_pixels=max_pixels)
+    with ThreadPoolExecutor(max(1, processes)) as pool:           # decoders, zlib and hashing release the lock
+        pairs = list(progress(pool.map(work, rows), total=len(rows), what="checking images and masks"))
+    _refuse_faults(pairs)
+    profile = _profile(rows, pairs, labels)
+    _refuse_mixed_bands(profile.images, images["image_path"].tolist(), bands)
+    _refuse_unlabelled(pairs, labels)
+    if any(pair.rounded for pair in pairs):
+        count = sum(pair.rounded for pair in pairs)
+        warnings.warn(f"{count} of {len(pairs)} masks hold floats a hair beside whole numbers; they are rounded "
+                      "(within 0.001).", SegcvWarning, stacklevel=2)
+    return profile
+
+
+def data_id(profile: Profile, labels: LabelMap) -> str:
+    """Name of the data: 12 hexadecimal digits from image ids, contents of images and masks, and the label map.
+
+    Paths, row order, groups and other columns do not count.
+    """
+    rows = profile.images[["image_id", "image_hash", "mask_hash"]].sort_values("image_id", kind="stable")
+    return fingerprint([labels.to_json(), *rows.to_numpy().tolist()])
+
+
+def changed_images(images: pd.DataFrame, profile_images: pd.DataFrame) -> list[str]:
+    """Ids of images whose image or mask file is not what the profile saw, or which it never saw; in table order.
+
+    Files of the same size and time of change are taken as unchanged; others are compared by content.
+    """
+    seen = profile_images.set_index("image_id")
+    changed = []
+    for image_id, *paths in zip(images["image_id"], images["image_path"], images["mask_path"], strict=True):
+        if image_id not in seen.index:
+            changed.append(image_id)
+            continue
+        row = seen.loc[image_id]
+        for kind, path in zip(("image", "mask"), map(Path, paths), strict=True):
+            if not path.is_file() or (_state(path) != row[f"{kind}_state"]
+                                      and content_hash(path.read_bytes()) != row[f"{kind}_hash"]):
+                changed.append(image_id)
+                break
+    return changed
+
+
+def _check_pair(row: tuple[str, str, str], *, labels: LabelMap, nodata: float | None, max_pixels: int) -> _Pair:
+    image_id, image_path, mask_path = row[0], Path(row[1]), Path(row[2])
+    image_faults: list[str] = []
+    mask_faults: list[str] = []
+    image = mask = None
+    facts: dict[str, object] = {"image_id": image_id}
+    try:
+        data = read_bytes(image_path)
+        facts |= {"image_hash": content_hash(data), "image_state": _state(image_path)}
+        image = decode_image(data, max_pixels=max_pixels)
+    except Fault as fault:
+        image_faults.append(fault.about(image_path))
+    try:
+        data = read_bytes(mask_path)
+        facts |= {"mask_hash": content_hash(data), "mask_state": _state(mask_path)}
+        mask = labels.decode(decode_mask(data, max_pixels=max_pixels))
+    except Fault as fault:
+        mask_faults.append(fault.about(mask_path))
+    if image is None or mask is None:
+        return _Pair(tuple(image_faults), tuple(mask_faults))
+    if mask.labels.shape != image.shape[:2]:
+        return _Pair(mask_faults=(_other_size(image_path, image.shape, mask_path, mask),))
+    facts |= _facts(image, nodata)
+    return _Pair(facts=facts, look=look(image, nodata=nodata), counts=mask.counts, ignored=mask.ignored, rounded=mask.rounded)
+
+
+def _facts(image: NDArray[np.generic], nodata: float | None) -> dict[str, object]:
+    height, width, bands = image.shape
+    grey, valid = Moments(1), 0
+    for strip in strips(image):
+        inside = strip[valid_pixels(strip, nodata)]                                   # pixels x bands
+        valid += len(inside)
+        if bands >= 3:
+            grey.add((inside[:, :3].astype(np.float64) @ np.array(_LUMA))[:, None])
+        else:
+            grey.add(inside[:, :1])
+    return {
+        "height": height, "width": width, "bands": bands, "dtype": image.dtype.name,
+        "brightness": float(grey.mean()[0]), "contrast": float(grey.std()[0]),
+        "nodata_share": float("nan") if nodata is None else 1 - valid / (height * width),
+    }
+
+
+def _other_size(image_path: Path, image_shape: Sequence[int], mask_path: Path, mask: Labels) -> str:
+    (height, width), (tall, wide) = image_shape[:2], mask.labels.shape
+    turned = (" The mask fits the image turned by 90°: was it drawn on the stored view of a photo that is shown turned (EXIF)?"
+              if (height, width) == (wide, tall) else "")
+    return (f"{mask_path}: the mask is {tall}x{wide}, and its image {image_path} is {height}x{width} (height x width).{turned} "
+            "Masks are never resized; make both of one size.")
+
+
+def _refuse_faults(pairs: Sequence[_Pair]) -> None:
+    faults = [fault for pair in pairs for fault in (*pair.image_faults, *pair.mask_faults)]
+    if not faults:
+        return
+    image_faults = sum(bool(pair.image_faults) for pair in pairs)
+    mask_faults = sum(bool(pair.mask_faults) for pair in pairs)
+    counts = [f"{count} of {len(pairs)} {what}s" for count, what in ((image_faults, "image"), (mask_faults, "mask")) if count]
+    text = f"{' and '.join(counts)} cannot be used:\n" + "\n".join(f"- {fault}" for fault in faults[:_SHOWN])
+    if len(faults) > _SHOWN:
+        text += f"\n- and {len(faults) - _SHOWN} more"
+    raise (ImageFileError if image_faults else MaskError)(text)
+
+
+def _refuse_mixed_bands(profile: pd.DataFrame, paths: Sequence[str], bands: int | None) -> None:
+    kinds = list(zip(profile["bands"].tolist(), profile["dtype"].tolist(), strict=True))
+    usual = Counter(kinds).most_common(1)[0][0]
+    if bands is not None and any(found[0] != bands for found in kinds):
+        others = [i for i, found in enumerate(kinds) if found[0] != bands]
+        expected = f"data.bands={bands}"
+    elif len(set(kinds)) > 1:
+        others = [i for i, found in enumerate(kinds) if found != usual]
+        expected = f"{len(kinds) - len(others)} others have {usual[0]} band{'s' if usual[0] != 1 else ''} of {usual[1]}"
+    else:
+        return
+    shown = ", ".join(f"{paths[i]} has {kinds[i][0]} band{'s' if kinds[i][0] != 1 else ''} of {kinds[i][1]}" for i in others[:_SHOWN])
+    more = f", and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
+    cure = (f"Set data.bands={usual[0]} if that is the right number, or convert" if bands is not None and len(set(kinds)) == 1
+            else "Convert")
+    raise ImageFileError(f"{len(others)} of {len(kinds)} images are of another kind than {'the setting' if bands is not None and others else 'the rest'} "
+                         f"({expected}): {shown}{more}. {cure} these files or take them out of the table; one model reads one kind.")
+
+
+def _refuse_unlabelled(pairs: Sequence[_Pair], labels: LabelMap) -> None:
+    counts = np.array([pair.counts for pair in pairs])                                # images x classes
+    ignored = np.array([pair.ignored for pair in pairs])
+    objects = counts[:, 1:].sum(axis=1)
+    if not counts.sum():
+        raise MaskError(f"all {len(pairs)} masks are ignored entirely (ignore value {labels.ignore}), so there is nothing to "
+                        "learn or score. Check data.ignore and data.values.")
+    if labels.values is not None or labels.colors is not None or not ignored.sum():
+        return
+    cure = f"If {labels.ignore} is the object: 'data.values={{0: 0, {labels.ignore}: 1}}'"
+    if not objects.sum():
+        raise MaskError(f"all {len(pairs)} masks hold only 0 and {labels.ignore}, and {labels.ignore} is the ignore value, so the "
+                        f"whole foreground would be left out of training and scores. {cure}; if it really means ignored, say so: "
+                        f"'data.values={{0: 0, 1: 1, {labels.ignore}: {labels.ignore}}}'")
+    beside_background = int(((ignored > 0) & (objects == 0) & (counts[:, 0] > 0)).sum())
+    if labels.n_classes == 2 and beside_background > 1 and not ((ignored > 0) & (objects > 0)).any():
+        warnings.warn(f"in {beside_background} of {len(pairs)} masks {labels.ignore} occurs beside 0 alone, and in no mask beside "
+                      f"class 1: are some masks 0/1 and others 0/{labels.ignore}? {labels.ignore} is taken as ignored. If it is the "
+                      f"object: 'data.values={{0: 0, 1: 1, {labels.ignore}: 1}}'", SegcvWarning, stacklevel=3)
+
+
+def _profile(rows: Sequence[tuple[str, str, str]], pairs: Sequence[_Pair], labels: LabelMap) -> Profile:
+    ids = [row[0] for row in rows]
+    images = IMAGE_PROFILE.check(pd.DataFrame([pair.facts for pair in pairs]), where="image profile")
+    classes = [*range(labels.n_classes), -1]
+    pixels = np.array([[*(pair.counts if pair.counts is not None else ()), pair.ignored] for pair in pairs], np.int64)
+    masks = MASK_PROFILE.check(pd.DataFrame({
+        "image_id": np.repeat(np.array(ids, object), len(classes)),
+        "class_id": np.tile(classes, len(ids)),
+        "pixels": pixels.ravel(),
+    }), where="mask profile")
+    found = [pair.look for pair in pairs if pair.look is not None]
+    looks = pd.DataFrame({
+        "image_id": images["image_id"],
+        "phash": np.array([one.phash for one in found], np.uint64),
+        "flat": np.array([one.flat for one in found], bool),
+        "thumbnail": pd.Series([one.thumbnail.tobytes() for one in found], dtype=object),
+    })
+    return Profile(images, masks, looks)
+
+
+def _state(path: Path) -> str:
+    """Size and time of change of a file."""
+    found = path.stat()
+    return f"{found.st_size}:{found.st_mtime_ns}"
