@@ -1,0 +1,26 @@
+"""Fit one network on one list of images: the same arguments give the same bits, and only these images are opened.
+
+    fitted = fit(rows, labels=labels, preprocessing=preprocessing, seeds=run_seeds(0, repeat=0, fold=2), out=folder)
+    save_model(folder / "model", fitted.network, choice=ModelChoice(), labels=labels, preprocessing=preprocessing)
+
+Loads torch. Seeds are set here and nowhere else; nothing is printed, `watch` is told of each step.
+"""
+
+from segcv.training.augment import PIPELINES, Augmentation
+from segcv.training.data import NetworkInput
+from segcv.training.determinism import chosen_device, chosen_precision, environment, pinned
+from segcv.training.loop import CHECKPOINT, Fit, StepInfo, fit
+from segcv.training.losses import LOSSES, WEIGHTINGS, build_loss, class_weights
+from segcv.training.models import MODELS, ModelChoice, Network, build_model
+from segcv.training.saved import SavedModel, load_model, save_model
+from segcv.training.schedules import SCHEDULES, learning_rate
+from segcv.training.seeds import EpochSampler, Seeds, run_seeds
+from segcv.training.stopping import Stopping
+from segcv.training.windows import next_multiple, padded
+
+__all__ = [
+    "CHECKPOINT", "LOSSES", "MODELS", "PIPELINES", "SCHEDULES", "WEIGHTINGS", "Augmentation", "EpochSampler", "Fit",
+    "ModelChoice", "Network", "NetworkInput", "SavedModel", "Seeds", "StepInfo", "Stopping", "build_loss",
+    "build_model", "chosen_device", "chosen_precision", "class_weights", "environment", "fit", "learning_rate", "load_model",
+    "next_multiple", "padded", "pinned", "run_seeds", "save_model",
+]

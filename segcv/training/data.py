@@ -1,0 +1,174 @@
+"""Training images as batches of whole numbers: read, cut, augmented per image, normalised on the device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.utils.data import Dataset
+
+from segcv.errors import MaskError, TrainingError
+from segcv.pixels import LabelMap, Preprocessing, read_image
+from segcv.tables import TRAIN, stream
+from segcv.training.augment import Augmentation
+from segcv.training.windows import next_multiple, padded, random_corner
+
+Pair = tuple[NDArray[Any], NDArray[Any]]         # image H x W x bands, truth H x W
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One image as the network will see it, before normalisation."""
+
+    image_id: str
+    image: NDArray[Any]                           # H x W x bands
+    truth: NDArray[Any]                           # H x W
+    nodata: NDArray[np.bool_] | None              # H x W
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Images of one size, in their stored type."""
+
+    image_ids: tuple[str, ...]
+    images: Tensor                                # images x H x W x bands
+    truth: Tensor                                 # images x H x W
+    nodata: Tensor | None                         # images x H x W
+
+    def pin_memory(self) -> Batch:
+        """The batch in page-locked memory, from which a GPU copies while it computes."""
+        nodata = None if self.nodata is None else self.nodata.pin_memory()
+        return Batch(self.image_ids, self.images.pin_memory(), self.truth.pin_memory(), nodata)
+
+
+def training_rows(rows: pd.DataFrame) -> pd.DataFrame:
+    """image_id, image_path, mask_path of the training rows, sorted by image_id; nothing else reaches the fit.
+
+    Raises:
+        TrainingError: there is no row, an id repeats, or a row has another role than train.
+    """
+    if rows.empty:
+        raise TrainingError("There is no training image in this fold; nothing can be fitted.")
+    if "role" in rows.columns and (rows["role"] != TRAIN).any():
+        row = rows[rows["role"] != TRAIN].iloc[0]
+        raise TrainingError(f"{row['image_id']} has the role {row['role']} and was given to the fit. Pass only rows "
+                            f"with the role {TRAIN}.")
+    table = rows[["image_id", "image_path", "mask_path"]].sort_values("image_id", ignore_index=True)
+    if table["image_id"].duplicated().any():
+        again = table.loc[table["image_id"].duplicated(), "image_id"].iloc[0]
+        raise TrainingError(f"{again} is listed twice among the training images; each is used once an epoch.")
+    return table
+
+
+def pair_reader(labels: LabelMap, preprocessing: Preprocessing) -> Callable[[Path, Path], Pair]:
+    """A function that reads an image and its mask, and refuses a pair that the fit cannot take."""
+    def read(image_path: Path, mask_path: Path) -> Pair:
+        image, truth = read_image(image_path), labels.read(mask_path)
+        preprocessing.check(image, image_path)
+        if image.shape[:2] != truth.shape:
+            raise MaskError(f"{mask_path} is {truth.shape[0]} x {truth.shape[1]} px, its image {image_path} "
+                            f"{image.shape[0]} x {image.shape[1]} px. A mask has the size of its image.")
+        return image, truth
+
+    return read
+
+
+class TrainingImages(Dataset[Sample]):
+    """Item (epoch, position): the image at this position of the rows, as this epoch sees it.
+
+    A window of `crop` px where that is given, else the whole image; grown to a multiple of `stride`, the image by its
+    mirror, the truth by void. Nothing is drawn that depends on the worker, the batch, or an earlier item.
+    """
+
+    def __init__(self, rows: pd.DataFrame, *, read: Callable[[Path, Path], Pair], preprocessing: Preprocessing,
+                 augmentation: Augmentation, crop: int | None, stride: int, void: int, root: int) -> None:
+        self.ids = rows["image_id"].tolist()
+        self.paths = [(Path(image), Path(mask)) for image, mask in zip(rows["image_path"], rows["mask_path"],
+                                                                       strict=True)]
+        self.read, self.preprocessing, self.augmentation = read, preprocessing, augmentation
+        self.crop, self.stride, self.void, self.root = crop, stride, void, root
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, key: tuple[int, int]) -> Sample:
+        epoch, position = key
+        image_id = self.ids[position]
+        image, truth = self.read(*self.paths[position])
+        nodata = nodata_pixels(image, self.preprocessing)
+        height, width = truth.shape
+        if self.crop is not None:
+            rng = np.random.default_rng(stream(self.root, "crop", epoch, image_id))
+            top, left = random_corner(height, width, side=self.crop, rng=rng)
+            window = np.s_[top:top + self.crop, left:left + self.crop]
+            image, truth, nodata = image[window], truth[window], None if nodata is None else nodata[window]
+            height, width = self.crop, self.crop
+        height, width = next_multiple(height, self.stride), next_multiple(width, self.stride)
+        image, truth = padded(image, height, width), padded(truth, height, width, fill=self.void)
+        nodata = None if nodata is None else padded(nodata, height, width)
+        seed = stream(self.root, "augment", epoch, image_id)
+        return Sample(image_id, *self.augmentation(image, truth, nodata, seed=seed))
+
+
+def batch_of(samples: list[Sample]) -> Batch:
+    """Samples of one size, stacked.
+
+    Raises:
+        TrainingError: their sizes differ.
+    """
+    sizes = {sample.truth.shape: sample.image_id for sample in samples}
+    if len(sizes) > 1:
+        (one, first), (other, second) = list(sizes.items())[:2]
+        raise TrainingError(f"{first} is {one[0]} x {one[1]} px and {second} {other[0]} x {other[1]} px, and a batch "
+                            f"holds images of one size. Train on windows: crop={min(one + other)} or less.")
+    masks = [sample.nodata for sample in samples if sample.nodata is not None]        # of all, or of none
+    return Batch(
+        tuple(sample.image_id for sample in samples),
+        images=torch.from_numpy(np.stack([sample.image for sample in samples])),
+        truth=torch.from_numpy(np.stack([sample.truth for sample in samples])),
+        nodata=torch.from_numpy(np.stack(masks)) if masks else None,
+    )
+
+
+class NetworkInput:
+    """Stored images in, what the network takes out: normalised per band, 0 at nodata pixels, on the device.
+
+    The numbers are those of Preprocessing.apply; here they are made after the copy, which so moves whole numbers.
+    """
+
+    def __init__(self, preprocessing: Preprocessing, *, device: torch.device, channels_last: bool = False) -> None:
+        self.preprocessing, self.device = preprocessing, device
+        self.mean, self.std = (torch.tensor(values, dtype=torch.float32, device=device)
+                               for values in (preprocessing.mean, preprocessing.std))
+        self.format = torch.channels_last if channels_last else torch.contiguous_format
+
+    def __call__(self, images: Tensor, nodata: Tensor | None) -> Tensor:
+        """Float images x bands x H x W, for images x H x W x bands and their nodata pixels (images x H x W)."""
+        x = (images.to(self.device, non_blocking=True).to(torch.float32) - self.mean) / self.std
+        if nodata is not None:
+            x = torch.where(nodata.to(self.device, non_blocking=True)[..., None], 0.0, x)
+        return x.permute(0, 3, 1, 2).contiguous(memory_format=self.format)
+
+    def of_images(self, images: NDArray[Any]) -> Tensor:
+        """As a call, for stored images x H x W x bands that were not augmented."""
+        masks = [mask for image in images if (mask := nodata_pixels(image, self.preprocessing)) is not None]
+        return self(torch.from_numpy(images), torch.from_numpy(np.stack(masks)) if masks else None)
+
+
+def nodata_pixels(image: NDArray[Any], preprocessing: Preprocessing) -> NDArray[np.bool_] | None:
+    """H x W, true where Preprocessing.apply finds no measurement; None where images of this kind always hold one."""
+    if preprocessing.nodata is None and image.dtype.kind != "f":
+        return None
+    empty = np.zeros(image.shape[:2], bool)
+    if preprocessing.nodata is not None:
+        empty |= (image == preprocessing.nodata).all(axis=2)
+    if image.dtype.kind == "f":
+        empty |= ~np.isfinite(image).all(axis=2)
+    return empty

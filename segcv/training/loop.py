@@ -1,0 +1,209 @@
+"""The fit: one network, one list of training images, one loop."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+from torch import Tensor, nn
+from torch.utils.data import DataLoader
+
+from segcv.errors import ConfigError, TrainingError
+from segcv.pixels import LabelMap, Preprocessing
+from segcv.tables import HISTORY, fingerprint, stream
+from segcv.training.augment import Augmentation, Step
+from segcv.training.checkpoints import FitState, Parts, load_checkpoint, save_checkpoint
+from segcv.training.data import NetworkInput, TrainingImages, batch_of, pair_reader, training_rows
+from segcv.training.determinism import chosen_device, chosen_precision, pinned
+from segcv.training.losses import build_loss, truth_hits
+from segcv.training.models import ModelChoice, Network, build_model
+from segcv.training.refusals import explained, refuse_loss, refuse_settings
+from segcv.training.schedules import learning_rate
+from segcv.training.seeds import EpochSampler, Seeds
+from segcv.training.stopping import Stopping, inner_miou, refuse_overlap
+
+CHECKPOINT = "checkpoint.pt"
+AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+@dataclass(frozen=True, slots=True)
+class StepInfo:
+    """What a progress display may show after a step; counts start at 1."""
+
+    epoch: int
+    epochs: int
+    step: int
+    steps: int
+    loss: float                     # of this batch; NaN when it was skipped
+    lr: float
+    images_per_second: float        # since this process started or resumed the fit
+    seconds_left: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """A fitted network and how it came about."""
+
+    network: Network
+    history: pd.DataFrame                       # HISTORY: one row per epoch
+    best_epoch: int                             # the epoch whose weights these are, from 0
+    unlabelled_images: tuple[str, ...]          # met in batches that were skipped, having no labelled pixel
+    nondeterministic: tuple[str, ...]           # operations that had no deterministic form on this device
+    resumed_at: int                             # the step at which this process took over; 0 for a fresh fit
+
+
+def fit(
+    rows: pd.DataFrame, *, labels: LabelMap, preprocessing: Preprocessing, seeds: Seeds, out: Path,
+    model: ModelChoice | None = None, loss: str = "cross_entropy+dice", class_weights: Sequence[float] | None = None,
+    augment: str | Sequence[Step] = "none", crop: int | None = None,
+    epochs: int = 50, batch_size: int = 8, lr: float = 1e-3, weight_decay: float = 1e-2, warmup: float = 0.1,
+    schedule: str = "one_cycle", clip: float | None = None, stopping: Stopping | None = None,
+    device: str = "auto", threads: int = 1, workers: int = 0, precision: str = "auto", channels_last: bool = False,
+    checkpoint_steps: int | None = None, config_id: str = "", watch: Callable[[StepInfo], None] | None = None,
+) -> Fit:
+    """The network after `epochs` epochs over the training rows: the same bits for the same arguments.
+
+    It sees these rows (image_id, image_path, mask_path) and no others; their order does not matter. AdamW with the
+    peak rate `lr`; `warmup` is a share of all steps; gradients are cut to the norm `clip` where that is given. A batch
+    without a labelled pixel is skipped and counted. `class_weights` has one per class (see the function of this name).
+    `precision` is fp32, bf16, fp16 or auto. With `stopping`, the weights are those of the best epoch on its inner rows.
+    `workers`, `watch` and `checkpoint_steps` do not change the result; `threads`, `device`, `precision` and
+    `channels_last` do.
+
+    After each epoch, and every `checkpoint_steps` steps, the state goes to `out`/checkpoint.pt. Where one is found, the
+    fit goes on from there, to the bits of a fit that was never interrupted. The caller removes it.
+
+    Raises:
+        ConfigError: settings that are unknown or do not fit together.
+        TrainingError: no row, no labelled pixel at all, a loss that is not finite, or too little memory.
+        ModelError: the model cannot be built, or the checkpoint belongs to another fit.
+    """
+    choice, place, bands = model or ModelChoice(), chosen_device(device), len(preprocessing.mean)
+    precision = chosen_precision(precision, place)
+    refuse_settings(epochs=epochs, batch_size=batch_size, lr=lr, weight_decay=weight_decay, clip=clip, threads=threads,
+                    workers=workers, checkpoint_steps=checkpoint_steps)
+    if stopping is not None:
+        refuse_overlap(stopping, rows)
+    table = training_rows(rows)
+    compute_loss = build_loss(loss)
+    augmentation = Augmentation(augment, bands=bands, dtype=preprocessing.dtype, void=labels.void, side=crop)
+    sampler = EpochSampler(len(table), batch_size=batch_size, root=seeds.order)
+    steps = epochs * len(sampler)
+    rate = learning_rate(schedule, peak=lr, steps=steps, warmup=warmup)
+    weights = _class_weights(class_weights, labels).to(place)
+    belongs_to = {
+        "config_id": config_id, "model": choice.to_json(), "bands": bands, "classes": labels.n_classes, "loss": loss,
+        "class_weights": weights.tolist(), "augment": [dict(step) for step in augmentation.steps], "crop": crop,
+        "epochs": epochs, "batch_size": batch_size, "lr": lr, "weight_decay": weight_decay, "warmup": warmup,
+        "schedule": schedule, "clip": clip, "precision": precision, "channels_last": channels_last, "threads": threads,
+        "patience": stopping and stopping.patience,
+        "inner_images": stopping and fingerprint(sorted(stopping.rows["image_id"])),
+        "seeds": asdict(seeds), "images": fingerprint(table["image_id"]), "normalised_on": preprocessing.fitted_on,
+    }
+
+    with pinned(place, threads=threads) as nondeterministic:
+        torch.manual_seed(stream(seeds.init, "init"))
+        network = build_model(choice, bands=bands, n_classes=labels.n_classes)
+        _refuse_crop(crop, network, choice)
+        network.move(place, channels_last=channels_last).train()
+        optimizer = torch.optim.AdamW(_parameter_groups(network.module, weight_decay), lr=lr)
+        scaler = torch.amp.GradScaler(place.type, enabled=precision == "fp16")
+        parts, state = Parts(network.module, optimizer, scaler), FitState()
+        if (out / CHECKPOINT).is_file():
+            state = load_checkpoint(out / CHECKPOINT, parts, belongs_to=belongs_to, device=place)
+
+        read = pair_reader(labels, preprocessing)
+        images = TrainingImages(table, read=read, preprocessing=preprocessing, augmentation=augmentation, crop=crop,
+                                stride=network.stride, void=labels.void, root=seeds.augment)
+        loader: DataLoader[Any] = DataLoader(
+            images, batch_sampler=sampler, collate_fn=batch_of, num_workers=workers, persistent_workers=workers > 0,
+            pin_memory=place.type == "cuda", generator=torch.Generator())
+        to_input = NetworkInput(preprocessing, device=place, channels_last=channels_last)
+        resumed_at, started, fed = state.step, time.monotonic(), 0
+
+        while state.epoch < epochs and not _stalled(state, stopping):
+            sampler.at(state.epoch, start=state.batch)
+            clock = time.monotonic() - state.seconds
+            for batch in loader:
+                value = math.nan
+                for group in optimizer.param_groups:
+                    group["lr"] = rate(state.step)
+
+                hits = truth_hits(batch.truth.to(place, non_blocking=True), n_classes=labels.n_classes)
+                if hits.any():
+                    torch.manual_seed(stream(seeds.dropout, "dropout", state.step))
+                    with explained(batch.image_ids):
+                        with torch.autocast(place.type, dtype=AUTOCAST.get(precision), enabled=precision in AUTOCAST):
+                            logits = network.logits(to_input(batch.images, batch.nodata))
+                        total = compute_loss(logits.float(), hits, weights)
+                        value = total.item()
+                        refuse_loss(value, batch.image_ids, epoch=state.epoch, step=state.step, lr=lr, clip=clip,
+                                    precision=precision)
+                        optimizer.zero_grad(set_to_none=True)
+                        scaler.scale(total).backward()      # type: ignore[no-untyped-call]
+                    if clip is not None:
+                        scaler.unscale_(optimizer)
+                        nn.utils.clip_grad_norm_(network.module.parameters(), clip)
+                    scaler.step(optimizer)
+                    scaler.update()
+                state.count(batch.image_ids, loss=value)
+
+                state.seconds = time.monotonic() - clock
+                if checkpoint_steps and state.step % checkpoint_steps == 0:
+                    save_checkpoint(out / CHECKPOINT, parts, state, belongs_to=belongs_to)
+                if watch is not None:
+                    fed, spent = fed + len(batch.image_ids), time.monotonic() - started
+                    left = spent / (state.step - resumed_at) * (steps - state.step)
+                    watch(StepInfo(state.epoch + 1, epochs, state.step, steps, loss=value, lr=rate(state.step - 1),
+                                   images_per_second=fed / spent, seconds_left=left))
+
+            _refuse_empty_epoch(state)
+            score = None
+            if stopping is not None:
+                score = inner_miou(network, stopping.rows, read=read, labels=labels, to_input=to_input)
+            state.end_epoch(lr=rate(state.step - 1), score=score, weights=network.module.state_dict())
+            save_checkpoint(out / CHECKPOINT, parts, state, belongs_to=belongs_to)
+
+        if state.best_weights is not None:
+            network.module.load_state_dict(state.best_weights)
+        network.module.eval()
+    history = HISTORY.check(pd.DataFrame(state.history), where="history of the fit")
+    best = state.epoch - 1 if stopping is None else state.best_epoch
+    return Fit(network, history, best, tuple(sorted(set(state.unlabelled))), tuple(nondeterministic), resumed_at)
+
+
+def _parameter_groups(module: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
+    """Weights decay; biases and the scales of normalisation, which have one axis, do not."""
+    trained = [parameter for parameter in module.parameters() if parameter.requires_grad]
+    groups = [{"params": [p for p in trained if p.ndim > 1], "weight_decay": weight_decay},
+              {"params": [p for p in trained if p.ndim <= 1], "weight_decay": 0.0}]
+    return [group for group in groups if group["params"]]
+
+
+def _class_weights(weights: Sequence[float] | None, labels: LabelMap) -> Tensor:
+    if weights is not None and len(weights) != labels.n_classes:
+        raise ConfigError(f"class_weights has {len(weights)} numbers and there are {labels.n_classes} classes.")
+    return torch.tensor([1.0] * labels.n_classes if weights is None else list(weights), dtype=torch.float32)
+
+
+def _refuse_crop(crop: int | None, network: Network, choice: ModelChoice) -> None:
+    if crop is not None and (crop < 1 or crop % network.stride):
+        near = max(1, round(crop / network.stride)) * network.stride
+        raise ConfigError(f"crop={crop} is not a multiple of {network.stride}, which {choice.name} needs. "
+                          f"Use crop={near}.")
+
+
+def _refuse_empty_epoch(state: FitState) -> None:
+    if not state.images:
+        raise TrainingError("No training image of this fold has a labelled pixel; every batch was skipped. Look at the "
+                            "masks and at the ignored value.")
+
+
+def _stalled(state: FitState, stopping: Stopping | None) -> bool:
+    return stopping is not None and state.epoch - 1 - state.best_epoch >= stopping.patience

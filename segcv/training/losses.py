@@ -1,0 +1,118 @@
+"""Losses over labelled pixels: cross-entropy, Dice, focal, and sums of them.
+
+All take logits (images x classes x H x W), `hits` (same shape, 1 where the pixel's truth is the class, all 0 where it
+is ignored) and one weight per class, and give one number. They are written as products over `hits`, not as lookups,
+because products have deterministic gradients on every device.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from segcv.errors import ConfigError, SegcvWarning
+
+Loss = Callable[[Tensor, Tensor, Tensor], Tensor]
+SMOOTH_PX = 1.0        # pixels added to both sides of the Dice ratio, so that a few pixels do not swing it
+FOCUS = 2.0            # gamma of the focal loss, the value of its paper
+
+
+def cross_entropy(logits: Tensor, hits: Tensor, weights: Tensor) -> Tensor:
+    """Weighted mean of -log p(truth) over labelled pixels, in nats; weights divide as well as multiply."""
+    weight = hits * weights[:, None, None]                                     # images x classes x H x W
+    return -(weight * logits.log_softmax(dim=1)).sum() / _positive(weight.sum())
+
+
+def focal(logits: Tensor, hits: Tensor, weights: Tensor) -> Tensor:
+    """Cross-entropy in which each pixel counts (1 - p(truth))^2, so that easy pixels fade (Lin et al. 2017, eq. 4)."""
+    log_p = logits.log_softmax(dim=1)
+    weight = hits * weights[:, None, None]
+    return -(weight * (1 - log_p.exp()).clamp(0, 1) ** FOCUS * log_p).sum() / _positive(weight.sum())
+
+
+def dice(logits: Tensor, hits: Tensor, weights: Tensor) -> Tensor:
+    """1 - soft Dice, in [0, 1]: weighted mean over the classes that the batch's truth holds.
+
+    Pixels are summed over the whole batch before the ratio. A class that no labelled pixel of the batch shows is left
+    out: its ratio would be undefined, and with smoothing it would punish a single stray probability with a full 1.
+    """
+    labelled = hits.sum(dim=1, keepdim=True)                                   # images x 1 x H x W
+    p = logits.softmax(dim=1) * labelled
+    both, either = (p * hits).sum(dim=(0, 2, 3)), (p + hits).sum(dim=(0, 2, 3))  # classes
+    ratio = (2 * both + SMOOTH_PX) / (either + SMOOTH_PX)
+    weight = weights * (hits.sum(dim=(0, 2, 3)) > 0)
+    return (weight * (1 - ratio)).sum() / _positive(weight.sum())
+
+
+LOSSES: dict[str, Loss] = {"cross_entropy": cross_entropy, "dice": dice, "focal": focal}
+
+
+def build_loss(names: str) -> Loss:
+    """The loss called `names`, or the sum of several: "cross_entropy+dice".
+
+    Raises:
+        ConfigError: a name is unknown or repeated.
+    """
+    parts = [name.strip() for name in names.split("+")]
+    for name in parts:
+        if name not in LOSSES:
+            near = get_close_matches(name, LOSSES, n=1)
+            raise ConfigError(f"loss={names}: {name!r} is not a loss{f'; did you mean {near[0]}?' if near else '.'} "
+                              f"Choose from {', '.join(LOSSES)}, or add some: cross_entropy+dice.")
+        if parts.count(name) > 1:
+            raise ConfigError(f"loss={names}: {name} is named twice.")
+
+    def total(logits: Tensor, hits: Tensor, weights: Tensor) -> Tensor:
+        return torch.stack([LOSSES[name](logits, hits, weights) for name in parts]).sum()
+
+    return total
+
+
+def truth_hits(truth: Tensor, *, n_classes: int) -> Tensor:
+    """Float images x classes x H x W: 1 where the truth (images x H x W of class ids) is the class, 0 elsewhere.
+
+    Ignored pixels hold a value outside 0..n_classes-1 and so hit no class.
+    """
+    classes = torch.arange(n_classes, device=truth.device, dtype=torch.int32)
+    return (truth.to(torch.int32)[:, None] == classes[:, None, None]).to(torch.float32)
+
+
+WEIGHTINGS = ("none", "inverse_frequency", "median_frequency")
+
+
+def class_weights(pixels: Sequence[int] | NDArray[np.int64], *, method: str, names: Sequence[str]) -> tuple[float, ...]:
+    """One weight per class from the labelled pixels of each class in the training masks; their mean over pixels is 1.
+
+    `inverse_frequency` weighs a class by 1 / its pixels, so that all classes count alike; `median_frequency` by
+    median(pixels) / its pixels (Eigen & Fergus 2015), here over all masks together, the same ratio at another scale
+    and therefore equal after scaling except that the median class, not the mean pixel, has weight 1.
+    A class without a pixel gets 0, and is warned: nothing can be learned of it.
+
+    Raises:
+        ConfigError: the method is unknown, or there is no labelled pixel.
+    """
+    if method not in WEIGHTINGS:
+        raise ConfigError(f"class_weights={method} is unknown. Choose from {', '.join(WEIGHTINGS)}.")
+    count = np.asarray(pixels, dtype=np.int64)
+    if method == "none":
+        return (1.0,) * len(count)
+    seen = count > 0
+    if not seen.any():
+        raise ConfigError("class weights: the training masks have no labelled pixel.")
+    if not seen.all():
+        absent = ", ".join(name for name, there in zip(names, seen, strict=True) if not there)
+        warnings.warn(f"No training mask of this fold holds {absent}; the loss gives it weight 0 and the network "
+                      "cannot learn it.", SegcvWarning, stacklevel=2)
+    scale = count[seen].sum() / seen.sum() if method == "inverse_frequency" else np.median(count[seen])
+    return tuple(float(scale / n) if n else 0.0 for n in count)
+
+
+def _positive(total: Tensor) -> Tensor:
+    """`total`, or 1 where it is 0 (then the numerator is 0 too: every labelled pixel has weight 0)."""
+    return torch.where(total > 0, total, torch.ones_like(total))
