@@ -21,6 +21,6 @@ from segcv.training.windows import next_multiple, padded
 __all__ = [
     "CHECKPOINT", "LOSSES", "MODELS", "PIPELINES", "SCHEDULES", "WEIGHTINGS", "Augmentation", "EpochSampler", "Fit",
     "ModelChoice", "Network", "NetworkInput", "SavedModel", "Seeds", "StepInfo", "Stopping", "build_loss",
-    "build_model", "chosen_device", "chosen_precision", "class_weights", "environment", "fit", "learning_rate", "load_model",
-    "next_multiple", "padded", "pinned", "run_seeds", "save_model",
+    "build_model", "chosen_device", "chosen_precision", "class_weights", "environment", "fit", "learning_rate",
+    "load_model", "next_multiple", "padded", "pinned", "run_seeds", "save_model",
 ]

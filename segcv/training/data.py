@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from segcv.errors import MaskError, TrainingError
+from segcv.errors import MaskError, SegcvError, TrainingError
 from segcv.pixels import LabelMap, Preprocessing, read_image
 from segcv.tables import TRAIN, stream
 from segcv.training.augment import Augmentation
@@ -80,11 +80,12 @@ def pair_reader(labels: LabelMap, preprocessing: Preprocessing) -> Callable[[Pat
     return read
 
 
-class TrainingImages(Dataset[Sample]):
+class TrainingImages(Dataset[Sample | SegcvError]):
     """Item (epoch, position): the image at this position of the rows, as this epoch sees it.
 
     A window of `crop` px where that is given, else the whole image; grown to a multiple of `stride`, the image by its
-    mirror, the truth by void. Nothing is drawn that depends on the worker, the batch, or an earlier item.
+    mirror, the truth by void. Nothing is drawn that depends on the worker, the batch, or an earlier item. A refusal is returned, not raised: a
+    worker process would bury its message in a traceback. The loop raises it.
     """
 
     def __init__(self, rows: pd.DataFrame, *, read: Callable[[Path, Path], Pair], preprocessing: Preprocessing,
@@ -98,8 +99,18 @@ class TrainingImages(Dataset[Sample]):
     def __len__(self) -> int:
         return len(self.ids)
 
-    def __getitem__(self, key: tuple[int, int]) -> Sample:
-        epoch, position = key
+    def __getitem__(self, key: tuple[int, int]) -> Sample | SegcvError:
+        try:
+            return self.sample(*key)
+        except SegcvError as refusal:
+            return refusal
+
+    def sample(self, epoch: int, position: int) -> Sample:
+        """The image at this position, as this epoch sees it.
+
+        Raises:
+            SegcvError: a file, or what the pipeline makes of it, is refused.
+        """
         image_id = self.ids[position]
         image, truth = self.read(*self.paths[position])
         nodata = nodata_pixels(image, self.preprocessing)
@@ -117,17 +128,17 @@ class TrainingImages(Dataset[Sample]):
         return Sample(image_id, *self.augmentation(image, truth, nodata, seed=seed))
 
 
-def batch_of(samples: list[Sample]) -> Batch:
-    """Samples of one size, stacked.
-
-    Raises:
-        TrainingError: their sizes differ.
-    """
+def batch_of(items: list[Sample | SegcvError]) -> Batch | SegcvError:
+    """Samples of one size, stacked; or what is to be refused: the first refusal among them, or that sizes differ."""
+    samples = [item for item in items if isinstance(item, Sample)]
+    refusals = [item for item in items if isinstance(item, SegcvError)]
+    if refusals:
+        return refusals[0]
     sizes = {sample.truth.shape: sample.image_id for sample in samples}
     if len(sizes) > 1:
         (one, first), (other, second) = list(sizes.items())[:2]
-        raise TrainingError(f"{first} is {one[0]} x {one[1]} px and {second} {other[0]} x {other[1]} px, and a batch "
-                            f"holds images of one size. Train on windows: crop={min(one + other)} or less.")
+        return TrainingError(f"{first} is {one[0]} x {one[1]} px and {second} {other[0]} x {other[1]} px, and a batch "
+                             f"holds images of one size. Train on windows: crop={min(one + other)} or less.")
     masks = [sample.nodata for sample in samples if sample.nodata is not None]        # of all, or of none
     return Batch(
         tuple(sample.image_id for sample in samples),

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
-from segcv.errors import ConfigError, TrainingError
+from segcv.errors import ConfigError, SegcvError, TrainingError
 from segcv.pixels import LabelMap, Preprocessing
 from segcv.tables import HISTORY, fingerprint, stream
 from segcv.training.augment import Augmentation, Step
@@ -131,14 +131,15 @@ def fit(
             sampler.at(state.epoch, start=state.batch)
             clock = time.monotonic() - state.seconds
             for batch in loader:
-                value = math.nan
+                if isinstance(batch, SegcvError):
+                    raise batch
                 for group in optimizer.param_groups:
                     group["lr"] = rate(state.step)
-
-                hits = truth_hits(batch.truth.to(place, non_blocking=True), n_classes=labels.n_classes)
-                if hits.any():
-                    torch.manual_seed(stream(seeds.dropout, "dropout", state.step))
-                    with explained(batch.image_ids):
+                value = math.nan
+                with explained(batch.image_ids):
+                    hits = truth_hits(batch.truth.to(place, non_blocking=True), n_classes=labels.n_classes)
+                    if hits.any():
+                        torch.manual_seed(stream(seeds.dropout, "dropout", state.step))
                         with torch.autocast(place.type, dtype=AUTOCAST.get(precision), enabled=precision in AUTOCAST):
                             logits = network.logits(to_input(batch.images, batch.nodata))
                         total = compute_loss(logits.float(), hits, weights)
@@ -147,11 +148,11 @@ def fit(
                                     precision=precision)
                         optimizer.zero_grad(set_to_none=True)
                         scaler.scale(total).backward()      # type: ignore[no-untyped-call]
-                    if clip is not None:
-                        scaler.unscale_(optimizer)
-                        nn.utils.clip_grad_norm_(network.module.parameters(), clip)
-                    scaler.step(optimizer)
-                    scaler.update()
+                        if clip is not None:
+                            scaler.unscale_(optimizer)
+                            nn.utils.clip_grad_norm_(network.module.parameters(), clip)
+                        scaler.step(optimizer)
+                        scaler.update()
                 state.count(batch.image_ids, loss=value)
 
                 state.seconds = time.monotonic() - clock

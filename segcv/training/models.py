@@ -131,7 +131,8 @@ def build_model(choice: ModelChoice, *, bands: int, n_classes: int) -> Network:
         options |= {"encoder": choice.encoder, "encoder_weights": choice.encoder_weights}
     elif choice.encoder is not None or choice.encoder_weights is not None:
         raise ModelError(f"model.encoder={choice.encoder} and model.encoder_weights={choice.encoder_weights} have no "
-                         f"effect on {choice.name}: only {', '.join(SMP_NAMES)} have an encoder to choose. Leave them out.")
+                         f"effect on {choice.name}: only {', '.join(SMP_NAMES)} have an encoder to choose. "
+                         "Leave them out.")
     try:
         module = build(bands=bands, n_classes=n_classes, **options)
     except TypeError as error:

@@ -69,7 +69,8 @@ def load_weights_file(module: nn.Module, path: Path) -> None:
                       for key in bad[:SHOWN])
     raise ModelError(f"model.weights_file={path} does not fit the {what}: {count} of its tensors are missing or of "
                      f"another shape: {shown}. The file has {len(state)} tensors, such as "
-                     f"{', '.join(list(state)[:SHOWN])}. Choose the architecture and encoder, with the same bands, that the file was saved from.")
+                     f"{', '.join(list(state)[:SHOWN])}. Choose the architecture and encoder, with the "
+                     "same bands, that the file was saved from.")
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:

@@ -63,8 +63,8 @@ def explained(image_ids: Sequence[str]) -> Iterator[None]:
     except ValueError as error:
         if "more than 1 value per channel" not in str(error):
             raise
-        raise TrainingError(f"This model normalises over its batch and pools to 1 x 1 px, so it cannot train on a batch "
-                            f"of one image ({_named(image_ids)}). Use batch_size=2 or more and at least two training "
+        raise TrainingError(f"This model normalises over its batch and pools to 1 x 1 px, so it cannot train on a "
+                            f"batch of one image ({_named(image_ids)}). Use batch_size=2 or more and at least two training "
                             "images, or a model without global pooling.") from error
 
 

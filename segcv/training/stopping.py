@@ -47,7 +47,8 @@ def refuse_overlap(stopping: Stopping, rows: pd.DataFrame) -> None:
             both = sorted(set(inner[column]) & set(rows[column]))
             if both:
                 raise TrainingError(f"{column} {both[0]} is in the training rows and in the inner hold-out that "
-                                    f"decides when to stop ({len(both)} shared). Cut whole groups out of the training rows.")
+                                    f"decides when to stop ({len(both)} shared). Cut whole groups out of the "
+                                    "training rows.")
 
 
 @torch.no_grad()
