@@ -127,12 +127,12 @@ def _pairs(rows: pd.DataFrame, looks: pd.DataFrame | None, max_distance: int | N
 def _warn_joined(found: Joined, folds: int, n_rows: int) -> None:
     if found.joined:
         warnings.warn(f"groups joined, because they hold identical or look-alike images: {_some(found.joined)}. "
-                      "If they are independent all the same, take the pictures out or set group.max_distance=null.",
+                      "If they are independent all the same, take the pictures out or set group.near_duplicates=null.",
                       SegcvWarning, stacklevel=3)
     if found.kept_apart:
         warnings.warn(f"groups with look-alike images stay apart: {_some(found.kept_apart)}. Joined they would be more "
                       f"than 1/{folds} of the {n_rows} images. If they belong together, give them one group_id; if "
-                      "not, set group.max_distance=null.", SegcvWarning, stacklevel=3)
+                      "not, set group.near_duplicates=null.", SegcvWarning, stacklevel=3)
 
 
 def _warn_chains(found: Joined, ids: list[str], looks: pd.DataFrame, max_distance: int) -> None:
@@ -151,7 +151,7 @@ def _warn_chains(found: Joined, ids: list[str], looks: pd.DataFrame, max_distanc
         chains.sort(key=lambda chain: (-chain[0], chain[1]))
         warnings.warn(f"look-alikes form chains wider than the threshold of {max_distance} bits: "
                       f"{_some([text for _, text in chains])}. Each is kept as one group; if they are different "
-                      f"scenes, lower group.max_distance={max_distance}.", SegcvWarning, stacklevel=3)
+                      f"scenes, lower group.near_duplicates={max_distance}.", SegcvWarning, stacklevel=3)
 
 
 def _group_names(found: Joined, ids: list[str], given: set[str]) -> list[str]:

@@ -1,0 +1,20 @@
+"""Who is held out, who trains, who is neither: from an images table with groups to a roles table and its folder.
+
+`cut_roles` cuts by a splitter of SPLITTERS, `check_roles` is the contract every roles table keeps, `write_split` and
+`read_split` keep a split as a folder that is refused once it or its table has changed.
+"""
+
+from segcv.splits.balance import balance_floor, balance_table
+from segcv.splits.checks import check_roles, groups_on_two_sides
+from segcv.splits.cutting import cut_roles
+from segcv.splits.elsewhere import roles_from_folds, roles_from_table
+from segcv.splits.folder import Split, check_split_fits, fold_roles, read_split, split_id_of, write_split
+from segcv.splits.inner import inner_fold, inner_holdout
+from segcv.splits.scikit_style import ScikitSplitter
+from segcv.splits.splitters import SPLITTERS, Splitter
+
+__all__ = [
+    "SPLITTERS", "ScikitSplitter", "Split", "Splitter", "balance_floor", "balance_table", "check_roles",
+    "check_split_fits", "cut_roles", "fold_roles", "groups_on_two_sides", "inner_fold", "inner_holdout", "read_split",
+    "roles_from_folds", "roles_from_table", "split_id_of", "write_split",
+]

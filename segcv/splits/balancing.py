@@ -1,0 +1,134 @@
+"""Groups dealt to folds so that every fold holds its share: a greedy start, then the best moves and swaps.
+
+The cost of a partition is the mean over folds and columns of |K x share - 1| (0: every fold holds exactly 1/K of every
+column), plus half the worst such deviation beyond what the largest group makes unavoidable, plus one for each empty
+(fold, column) cell. It falls with every accepted step, so the search ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+ALL_PAIRS = 120        # up to so many groups every swap is tried; beyond, a sample
+SAMPLE = 3000          # swaps tried at a time
+PATIENCE = 12          # samples without gain before the search ends
+MOST_STEPS = 4000
+RESTARTS, RESTARTS_SAMPLED = 8, 2
+
+
+def balanced_folds(amounts: NDArray[np.generic], *, folds: int, rng: Generator) -> Ints:
+    """Fold in 0..folds-1 of each group; every column of `amounts` (groups x columns, >= 0) is spread evenly.
+
+    Deterministic in the order of the groups and the state of `rng`. Needs at least as many groups as folds and one
+    column that is positive everywhere (the number of images); then no fold stays empty.
+    """
+    mass = np.asarray(amounts, np.float64)
+    mass = mass[:, mass.sum(0) > 0] / mass.sum(0)[mass.sum(0) > 0]               # groups x columns, columns sum to 1
+    scale = _Scale(folds=folds, columns=mass.shape[1], floor=np.maximum(0, mass.max(0) * folds - 1))
+    extended = np.hstack([mass, mass > 0])                                       # with the number of groups per cell
+    best: tuple[float, Ints] | None = None
+    for _ in range(RESTARTS if len(mass) <= ALL_PAIRS else RESTARTS_SAMPLED):
+        fold = _greedy(mass, folds, rng)
+        cost = _improve(extended, fold, scale, rng)
+        if best is None or cost < best[0] - 1e-12:
+            best = cost, fold
+    assert best is not None
+    return best[1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    folds: int
+    columns: int
+    floor: Floats      # columns: the deviation that the largest group alone forces
+
+    def terms(self, load: Floats) -> tuple[Floats, Floats, Floats]:
+        """Per fold: its deviations added up, its worst avoidable one, its empty cells. `load`: ... x 2 columns."""
+        deviation = np.abs(load[..., :self.columns] * self.folds - 1)
+        empty = (load[..., self.columns:] < 0.5).sum(-1).astype(np.float64)
+        return deviation.sum(-1), np.maximum(deviation - self.floor, 0).max(-1), empty
+
+    def cost(self, total: Floats | float, worst: Floats | float, empty: Floats | float) -> Floats:
+        return np.asarray(total / (self.folds * self.columns) + 0.5 * worst + empty)
+
+
+def _greedy(mass: Floats, folds: int, rng: Generator) -> Ints:
+    """Heavy groups first (in a random order of near-equals), each into the fold with the least squared load."""
+    order = np.argsort(-mass.max(1) * (1 + 0.5 * rng.random(len(mass))), kind="stable")
+    noise = 1e-9 * rng.random((len(mass), folds)) / len(mass)
+    load = np.zeros((folds, mass.shape[1]))
+    fold = np.empty(len(mass), np.int64)
+    for group in order:
+        fold[group] = int(np.argmin(2 * load @ mass[group] + noise[group]))      # growth of the sum of squares
+        load[fold[group]] += mass[group]
+    return fold
+
+
+def _improve(extended: Floats, fold: Ints, scale: _Scale, rng: Generator) -> float:
+    """Cost after the best moves and swaps were made in `fold`, until none of those tried lowers it."""
+    with_nothing = np.vstack([extended, np.zeros(extended.shape[1])])      # last row: a move is a swap with it
+    n, folds = len(extended), scale.folds
+    everything = np.triu_indices(n, 1) if n <= ALL_PAIRS else None
+    load = np.stack([extended[fold == k].sum(0) for k in range(folds)])          # folds x 2 columns
+    cost = float(_total(scale, load))
+    failures = 0
+    for _ in range(MOST_STEPS):
+        one, other, source, target = _steps(fold, folds, everything, rng)
+        change = with_nothing[other] - with_nothing[one]
+        after = _cost_after(scale, load, change, source, target)
+        best = int(np.argmin(after)) if len(after) else -1
+        if best < 0 or after[best] >= cost - 1e-12:
+            failures += 1
+            if everything is not None or failures >= PATIENCE:
+                break
+            continue
+        failures = 0
+        fold[one[best]] = target[best]
+        if other[best] < n:
+            fold[other[best]] = source[best]
+        for k in (source[best], target[best]):
+            load[k] = extended[fold == k].sum(0)
+        cost = float(_total(scale, load))
+    return cost
+
+
+def _total(scale: _Scale, load: Floats) -> Floats:
+    total, worst, empty = scale.terms(load)
+    return scale.cost(total.sum(), worst.max(), empty.sum())
+
+
+def _steps(fold: Ints, folds: int, everything: tuple[NDArray[np.intp], NDArray[np.intp]] | None,
+           rng: Generator) -> tuple[Ints, Ints, Ints, Ints]:
+    """Groups to exchange (the second may be n: nothing), the fold of the first, and the fold it goes to."""
+    n = len(fold)
+    if everything is None:
+        one, other = rng.integers(n, size=SAMPLE), rng.integers(n, size=SAMPLE)
+        mover, goal = rng.integers(n, size=SAMPLE // 4), rng.integers(folds, size=SAMPLE // 4)
+    else:
+        one, other = (np.asarray(ends, np.int64) for ends in everything)
+        mover, goal = np.repeat(np.arange(n), folds), np.tile(np.arange(folds), n)
+    apart, moves = fold[one] != fold[other], fold[mover] != goal
+    one, other, mover, goal = one[apart], other[apart], mover[moves], goal[moves]
+    return (np.concatenate([one, mover]), np.concatenate([other, np.full(len(mover), n)]),
+            np.concatenate([fold[one], fold[mover]]), np.concatenate([fold[other], goal]))
+
+
+def _cost_after(scale: _Scale, load: Floats, change: Floats, source: Ints, target: Ints) -> Floats:
+    """Cost of each step: only the two folds it touches are looked at again."""
+    total, worst, empty = scale.terms(load)
+    total_a, worst_a, empty_a = scale.terms(load[source] + change)
+    total_b, worst_b, empty_b = scale.terms(load[target] - change)
+    order = np.argsort(-worst, kind="stable")[:3]
+    rest = np.zeros(len(source))                                                 # the worst of the untouched folds
+    for k in order[::-1]:
+        rest = np.where((source != k) & (target != k), worst[k], rest)
+    return scale.cost(total.sum() - total[source] - total[target] + total_a + total_b,
+                      np.maximum(rest, np.maximum(worst_a, worst_b)),
+                      empty.sum() - empty[source] - empty[target] + empty_a + empty_b)

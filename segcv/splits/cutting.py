@@ -1,0 +1,143 @@
+"""All repeats of a split, with what is left out of it and what it cannot do said aloud."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.random import Generator
+
+from segcv.errors import SegcvWarning, SplitError
+from segcv.splits.checks import check_roles
+from segcv.splits.group_table import groups_of
+from segcv.splits.splitters import SPLITTERS, Splitter
+from segcv.tables import EXCLUDED, HELD_OUT, ROLES, TRAIN, stream
+
+SHOWN = 5
+TRIES = 20        # cuts tried until a repeat has folds that no earlier repeat has
+LOCKED, CAP = "locked cohort", "cap"      # reasons for which an image is excluded
+
+
+def cut_roles(images: pd.DataFrame, masks: pd.DataFrame | None, *, splitter: str, folds: int | None, repeats: int,
+              seed: int, locked_groups: Sequence[str] = (), max_per_group: int | None = None,
+              class_names: Sequence[str] = ()) -> pd.DataFrame:
+    """The roles of every image in every fold of every repeat (ROLES), sorted by repeat, fold and image id.
+
+    `splitter` is a name in SPLITTERS. Repeat r is cut with its own stream of chance, so more repeats leave the first
+    ones as they are. Images of `locked_groups` are excluded in every fold; of each group at most `max_per_group`
+    images train, chosen at random and the same in all folds of a repeat, all of them are tested. Neither the order of
+    rows nor the names of groups has an influence. `folds` is None where the splitter knows it (leave_one_group_out).
+
+    Warns of a group above 1/folds of the images, of classes in one group only, and in fewer groups than folds.
+
+    Raises:
+        SplitError: fewer groups than folds or 2 folds, an unknown splitter or locked group, repeats that cannot differ.
+    """
+    if splitter not in SPLITTERS:
+        raise SplitError(f"split {splitter!r} is not known; there are {', '.join(SPLITTERS)}.")
+    chosen = SPLITTERS[splitter]
+    _check_counts(chosen, splitter, repeats, max_per_group)
+    open_images = _without_locked(images, locked_groups)
+    parts: list[pd.DataFrame] = []
+    seen: list[frozenset[frozenset[str]]] = []
+    for repeat in range(repeats):
+        rng = np.random.default_rng(stream(seed, "repeat", repeat))
+        cut = chosen(open_images, folds=folds, rng=rng, masks=masks)
+        for _ in range(TRIES):
+            if _partition(cut) not in seen:
+                break
+            cut = chosen(open_images, folds=folds, rng=rng, masks=masks)
+        if _partition(cut) in seen:
+            _refuse_same(open_images, cut, repeat)
+        seen.append(_partition(cut))
+        parts.append(_capped(cut, max_per_group, rng).assign(repeat=repeat))
+    roles = pd.concat([*parts, _locked_rows(images, locked_groups, parts)], ignore_index=True)
+    roles = ROLES.check(roles, where="roles").sort_values(["repeat", "fold", "image_id"], ignore_index=True)
+    check_roles(roles, images, leaking=chosen.leaking, held_out_once=chosen.held_out_once)
+    if not chosen.leaking:
+        _warn_limits(open_images, masks, roles["fold"].nunique(), chosen.counts_folds,
+                     dict(enumerate(class_names)))
+    return roles
+
+
+def _check_counts(chosen: Splitter, name: str, repeats: int, max_per_group: int | None) -> None:
+    if repeats < 1:
+        raise SplitError(f"repeats={repeats}: a split is cut at least once. Type split.repeats=1.")
+    if repeats > 1 and not chosen.seeded:
+        raise SplitError(f"repeats={repeats} has no effect: {name} cuts the same folds each time. "
+                         "Type split.repeats=1.")
+    if max_per_group is not None and max_per_group < 1:
+        raise SplitError(f"max_per_group={max_per_group}: at least 1 image of a group must train, or null for no cap.")
+
+
+def _without_locked(images: pd.DataFrame, locked_groups: Sequence[str]) -> pd.DataFrame:
+    groups = set(images["group_id"])
+    unknown = [group for group in locked_groups if group not in groups]
+    if unknown:
+        raise SplitError(f"locked group {unknown[0]!r} does not exist; groups are "
+                         f"{', '.join(sorted(groups)[:SHOWN])}{', ...' if len(groups) > SHOWN else ''}.")
+    return images[~images["group_id"].isin(list(locked_groups))].reset_index(drop=True)
+
+
+def _partition(roles: pd.DataFrame) -> frozenset[frozenset[str]]:
+    held_out = roles[roles["role"].eq(HELD_OUT)]
+    return frozenset(frozenset(ids) for _, ids in held_out.groupby("fold")["image_id"])
+
+
+def _refuse_same(images: pd.DataFrame, cut: pd.DataFrame, repeat: int) -> None:
+    groups, folds = images["group_id"].nunique(), cut["fold"].nunique()
+    raise SplitError(f"repeat {repeat} has no effect: {groups} groups in {folds} folds were cut the same way as in an "
+                     f"earlier repeat in {TRIES + 1} tries. Type split.repeats={repeat}, or use fewer folds.")
+
+
+def _capped(roles: pd.DataFrame, max_per_group: int | None, rng: Generator) -> pd.DataFrame:
+    """At most so many training images per group; the rest is excluded."""
+    if max_per_group is None:
+        return roles
+    ids = np.sort(roles["image_id"].unique().astype(object))
+    turn = pd.Series(rng.permutation(len(ids)), index=ids)
+    first = roles.drop_duplicates("image_id")
+    place = turn[first["image_id"]].set_axis(first.index).groupby(first["group_id"]).rank(method="first")
+    over = set(first.loc[place > max_per_group, "image_id"])
+    capped = roles["role"].eq(TRAIN) & roles["image_id"].isin(over)
+    return roles.assign(role=roles["role"].mask(capped, EXCLUDED), reason=roles["reason"].mask(capped, CAP))
+
+
+def _locked_rows(images: pd.DataFrame, locked_groups: Sequence[str], parts: list[pd.DataFrame]) -> pd.DataFrame:
+    locked = images.loc[images["group_id"].isin(list(locked_groups)), ["image_id", "group_id"]]
+    cells = pd.concat([part[["repeat", "fold"]].drop_duplicates() for part in parts])
+    return cells.merge(locked, how="cross").assign(role=EXCLUDED, reason=LOCKED)
+
+
+def _warn_limits(images: pd.DataFrame, masks: pd.DataFrame | None, folds: int, counts_folds: bool,
+                 names: Mapping[int, str]) -> None:
+    table, pixels = groups_of(images, masks)
+    limit = 1 / folds if counts_folds else 0.5
+    giant = table[table["images"] > limit * len(images)].sort_values("images", ascending=False, kind="stable")
+    if len(giant):
+        shown = "; ".join(f"{group}: {count} of {len(images)} images ({100 * count / len(images):.0f} %)"
+                          for group, count in giant["images"].iloc[:SHOWN].items())
+        warnings.warn(f"groups larger than {'1/' + str(folds) if counts_folds else 'half'} of the images: {shown}. No "
+                      "cut can balance the folds: where such a group is held out, the score is mostly its own and "
+                      "training has little else.", SegcvWarning, stacklevel=3)
+    present = (pixels > 0).sum()                                                        # groups per class
+    alone = [f"{_class(c, names)} occurs in group {pixels.index[pixels[c] > 0][0]} only" for c in present.index
+             if present[c] == 1]
+    if alone:
+        warnings.warn(f"{'; '.join(alone[:SHOWN])}{_more(alone)}. Where that group is held out the class was never "
+                      "trained, in all other folds its score is undefined.", SegcvWarning, stacklevel=3)
+    few = [f"{_class(c, names)} in {present[c]} groups" for c in present.index if 1 < present[c] < folds]
+    if few and counts_folds:
+        warnings.warn(f"classes in fewer groups than the {folds} folds: {'; '.join(few[:SHOWN])}{_more(few)}. In the "
+                      "folds without them their score is undefined.", SegcvWarning, stacklevel=3)
+
+
+def _class(class_id: int, names: Mapping[int, str]) -> str:
+    name = names.get(class_id, "")
+    return f"class {class_id} ({name})" if name and name != str(class_id) else f"class {class_id}"
+
+
+def _more(items: Sequence[str]) -> str:
+    return f" and {len(items) - SHOWN} more" if len(items) > SHOWN else ""

@@ -1,0 +1,65 @@
+"""Groups held out inside the training images: for stopping and choosing, never for the score."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.random import Generator
+
+from segcv.errors import SplitError
+from segcv.splits.group_table import groups_of
+from segcv.tables import HELD_OUT, TRAIN
+
+
+def inner_holdout(rows: pd.DataFrame, *, share: float, rng: Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The training `rows` to fit on and those held out inside: whole groups with about `share` of the images.
+
+    Groups are taken in random order, each if it brings the number of images nearer to the share; both parts have at
+    least one group. Rows keep their order; row order and group names have no influence on who is taken.
+
+    Raises:
+        SplitError: `share` is not between 0 and 1, or there is only one group.
+    """
+    if not 0 < share < 1:
+        raise SplitError(f"validation_share={share} must lie between 0 and 1, such as 0.2.")
+    table, _ = groups_of(rows, None)
+    if len(table) < 2:
+        raise SplitError("an inner hold-out needs at least 2 groups among the training images; there is only "
+                         f"{', '.join(table.index)}. Train for fixed epochs instead.")
+    sizes = table["images"].to_numpy()
+    wanted = share * sizes.sum()
+    taken: list[int] = []
+    filled = 0
+    for group in rng.permutation(len(table)):
+        if len(taken) < len(table) - 1 and abs(filled + sizes[group] - wanted) < abs(filled - wanted):
+            taken.append(int(group))
+            filled += int(sizes[group])
+    if not taken:      # every group is more than twice the share: the smallest is nearest
+        taken = [int(sizes.argmin())]
+    inside = rows["group_id"].isin(set(table.index[taken]))
+    return rows[~inside].reset_index(drop=True), rows[inside].reset_index(drop=True)
+
+
+def inner_fold(roles: pd.DataFrame, *, repeat: int, fold: int,
+               validation_fold: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The roles rows of `fold` to fit on, and those to validate on: its training rows held out in `validation_fold`.
+
+    Raises:
+        SplitError: the validation fold is the test fold or does not exist, or nothing is left to fit or to validate on.
+    """
+    if validation_fold == fold:
+        raise SplitError(f"validation_fold={validation_fold} is the test fold (fold={fold}): stopping or choosing on "
+                         "the fold that is reported makes its score too good. Choose another validation fold.")
+    here = roles[roles["repeat"].eq(repeat)]
+    folds = sorted(here["fold"].unique().tolist())
+    for name, number in (("fold", fold), ("validation_fold", validation_fold)):
+        if number not in folds:
+            raise SplitError(f"{name}={number} is not in the split; repeat {repeat} has the folds {folds}.")
+    train = here[here["fold"].eq(fold) & here["role"].eq(TRAIN)]
+    there = here[here["fold"].eq(validation_fold) & here["role"].eq(HELD_OUT)]
+    inside = train["image_id"].isin(there["image_id"]).to_numpy()
+    if inside.all() or not np.any(inside):
+        raise SplitError(f"validation_fold={validation_fold} leaves {int((~inside).sum())} of {len(train)} training "
+                         f"images of fold {fold} to fit on and {int(inside.sum())} to validate on. "
+                         "Choose another fold, or validation_share.")
+    return train[~inside].reset_index(drop=True), train[inside].reset_index(drop=True)
