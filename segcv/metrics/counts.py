@@ -137,7 +137,7 @@ def confusion(truth: Labels, prediction: Labels, *, n_classes: int, void: int | 
         raise ScoreError(f"The prediction has the shape {prediction.shape} and the truth {truth.shape}: "
                          "they must be equal, nothing is broadcast.")
     if truth.dtype == prediction.dtype == np.uint8:
-        return _cut(_joint_uint8(truth, prediction), n_classes=n_classes, void=void)
+        return _confusion_uint8(truth, prediction, n_classes=n_classes, void=void)
     from segcv.metrics.joint_kernels import add_pixels
 
     table = np.zeros((n_classes, n_classes + 1), np.int64)
@@ -224,43 +224,36 @@ def _flat(values: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(values).reshape(-1)
 
 
-def _joint_uint8(truth: NDArray[Any], prediction: NDArray[Any], *, strip_words: int | None = None) -> IntArray:
-    """Pixels by truth value and prediction value, 256 x 256."""
+def _confusion_uint8(truth: NDArray[Any], prediction: NDArray[Any], *, n_classes: int, void: int | None,
+                     strip_px: int | None = None) -> IntArray:
+    """`confusion` of bytes, 8 pixels at a time; strips keep the compiled counters from overflowing."""
     from segcv.metrics.joint_kernels import STRIP_WORDS, add_words
 
     t, p = _aligned(truth), _aligned(prediction)
-    whole = t.size // 8 * 8
-    t_words, p_words = t[:whole].view(np.uint64), p[:whole].view(np.uint64)
-    pairs = t[whole:].astype(np.int64) * 256 + p[whole:]            # the last 0 to 7 pixels
-    joint = np.bincount(pairs, minlength=65536).astype(np.int64)
-    strip = strip_words or STRIP_WORDS
-    for start in range(0, t_words.size, strip):
-        table = np.zeros((2, 65536), np.uint32)
-        add_words(t_words[start:start + strip], p_words[start:start + strip], table)
-        joint += table.sum(axis=0, dtype=np.int64)
-    return joint.reshape(256, 256)
+    strip = 8 * STRIP_WORDS if strip_px is None else strip_px       # a multiple of 8
+    known = min(n_classes, 256)
+    table = np.zeros((n_classes, n_classes + 1), np.int64)
+    for start in range(0, t.size, strip):
+        part_t, part_p = t[start:start + strip], p[start:start + strip]
+        whole = part_t.size // 8 * 8
+        joint = np.zeros((2, 65536), np.uint32)                     # two halves of truth · 256 + prediction
+        add_words(part_t[:whole].view(np.uint64), part_p[:whole].view(np.uint64), joint)
+        np.add.at(joint[0], part_t[whole:].astype(np.intp) * 256 + part_p[whole:], 1)      # the last 0 to 7 pixels
+        by_value = joint.reshape(2, 256, 256)
+        rows = by_value[:, :known].sum(axis=0, dtype=np.int64)      # true class x predicted value
+        ignored = by_value[:, void].sum(dtype=np.int64) if void is not None and 0 <= void < 256 else 0
+        if rows.sum() + ignored != part_t.size:
+            unknown = t[(t >= known) & (t != (-1 if void is None else void))]
+            raise MaskError(_unknown_value(int(unknown[0]), unknown.size, n_classes, void))
+        table[:known, :known] += rows[:, :known]
+        table[:known, n_classes] += rows[:, known:].sum(axis=1)
+    return table
 
 
 def _aligned(values: NDArray[Any]) -> NDArray[Any]:
     """The pixels in a row, starting at an address that a word may have."""
     flat = _flat(values)
     return flat if flat.ctypes.data % 8 == 0 else flat.copy()
-
-
-def _cut(joint: IntArray, *, n_classes: int, void: int | None) -> IntArray:
-    """Classes x (classes + 1) from values x values."""
-    known = min(n_classes, 256)
-    by_truth = joint.sum(axis=1)
-    by_truth[:known] = 0
-    if void is not None and 0 <= void < 256:
-        by_truth[void] = 0
-    if by_truth.any():
-        first = int(np.flatnonzero(by_truth)[0])
-        raise MaskError(_unknown_value(first, int(by_truth.sum()), n_classes, void))
-    table = np.zeros((n_classes, n_classes + 1), np.int64)
-    table[:known, :known] = joint[:known, :known]
-    table[:known, n_classes] = joint[:known, known:].sum(axis=1)
-    return table
 
 
 def _unknown_value(value: int, pixels: int, n_classes: int, void: int | None) -> str:

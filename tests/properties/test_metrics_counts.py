@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from segcv import metrics
 from segcv.errors import MaskError
 from segcv.metrics import Counts, confusion, counts_from_confusion
-from segcv.metrics.counts import _joint_uint8
+from segcv.metrics.counts import _confusion_uint8
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -58,14 +58,24 @@ def test_confusion_is_its_definition(seed: int, height: int, width: int, n_class
         assert wide.tolist() == expected
 
 
-@pytest.mark.parametrize("strip_words", [1, 3, 1000])
-def test_strips_add_up(strip_words: int) -> None:
-    """Second method: np.bincount of pairs; strips keep the cells of a very large image from overflowing."""
+@pytest.mark.parametrize("strip_px", [8, 24, 8000])
+def test_strips_add_up(strip_px: int) -> None:
+    """Second method: the general counting; strips keep the cells of a very large image from overflowing."""
     rng = np.random.default_rng(0)
     truth, prediction = masks(rng, (61, 67), n_classes=5, block=4), masks(rng, (61, 67), n_classes=5)
-    pairs = np.bincount(truth.reshape(-1).astype(int) * 256 + prediction.reshape(-1), minlength=65536)
 
-    assert (_joint_uint8(truth, prediction, strip_words=strip_words).reshape(-1) == pairs).all()
+    table = _confusion_uint8(truth, prediction, n_classes=5, void=255, strip_px=strip_px)
+
+    assert table.tolist() == by_definition(truth, prediction, 5, 255)
+
+
+def test_all_256_values_may_be_classes() -> None:
+    """By hand: each byte stands once and is predicted as the next; with more classes than bytes none is outside."""
+    truth = np.arange(256, dtype=np.uint8)
+
+    for n_classes in (256, 300):
+        table = confusion(truth, truth + np.uint8(1), n_classes=n_classes, void=None)
+        assert (table.sum(), table[255, 0], table[7, 8], table[:, -1].sum()) == (256, 1, 1, 0)
 
 
 def test_more_than_256_classes_of_16_bits() -> None:
