@@ -1,4 +1,4 @@
-"""Masks to numbers: exact pixel counts, overlap metrics from counts, averages by name. Arrays in, arrays out.
+"""Masks to numbers: exact pixel counts, overlap from counts, averages by name; boundaries; probabilities. Arrays only.
 
     counts = counts_from_confusion(confusion(truth, prediction, n_classes=3, void=255))
     iou(counts)             # images x classes, NaN where a class is in neither mask
@@ -29,8 +29,24 @@ from segcv.metrics.averages import (
     policy_span,
     pooled_scores,
 )
+from segcv.metrics.boundaries import (
+    BorderDistances,
+    assd,
+    border,
+    border_distances,
+    boundary_iou,
+    boundary_scores,
+    hd95_max,
+    hd95_pooled,
+    image_diagonal,
+    masd,
+    nsd,
+    penalised,
+    surface_distances,
+)
 from segcv.metrics.counts import Counts, confusion, counts_from_confusion, counts_from_rows
 from segcv.metrics.overlap import METRICS, Metric, dice, iou, precision, recall
+from segcv.metrics.probabilities import auroc, average_precision, brier, ece, probability_histogram
 from segcv.metrics.rollups import (
     cells_by_state,
     equal_group,
@@ -48,11 +64,13 @@ from segcv.metrics.rollups import (
 from segcv.metrics.trivial import majority_class, trivial_counts
 
 __all__ = [
-    "AVERAGES", "METRICS", "POLICIES", "Counts", "Metric", "Policy", "cell_scores", "cell_weights", "cells_by_state",
-    "class_scores", "confusion", "counts_from_confusion", "counts_from_rows", "dice", "equal_group", "equal_row",
-    "false_alarm_rate", "frequency_weighted_dice", "frequency_weighted_iou", "group_pooled", "group_scores",
-    "image_scores", "iou", "majority_class", "mdice_class", "mdice_image", "mdice_pooled", "micro_dice", "micro_iou",
-    "miou_class", "miou_image", "miou_pooled", "miss_rate", "pixel_accuracy", "policy_span", "pooled_scores",
-    "precision", "recall", "trivial_counts", "worst_class_curve", "worst_class_mean", "worst_group",
-    "worst_image_curve", "worst_image_mean",
+    "AVERAGES", "METRICS", "POLICIES", "BorderDistances", "Counts", "Metric", "Policy", "assd", "auroc",
+    "average_precision", "border", "border_distances", "boundary_iou", "boundary_scores", "brier", "cell_scores",
+    "cell_weights", "cells_by_state", "class_scores", "confusion", "counts_from_confusion", "counts_from_rows",
+    "dice", "ece", "equal_group", "equal_row", "false_alarm_rate", "frequency_weighted_dice",
+    "frequency_weighted_iou", "group_pooled", "group_scores", "hd95_max", "hd95_pooled", "image_diagonal",
+    "image_scores", "iou", "majority_class", "masd", "mdice_class", "mdice_image", "mdice_pooled", "micro_dice",
+    "micro_iou", "miou_class", "miou_image", "miou_pooled", "miss_rate", "nsd", "penalised", "pixel_accuracy",
+    "policy_span", "pooled_scores", "precision", "probability_histogram", "recall", "surface_distances",
+    "trivial_counts", "worst_class_curve", "worst_class_mean", "worst_group", "worst_image_curve", "worst_image_mean",
 ]

@@ -1,0 +1,101 @@
+"""How good probabilities are, from histograms of fixed size: calibration, ranking and thresholds without pixels.
+
+Probabilities are kept as k/255 (k = 0..255, rounded). A histogram is rows x 2 x 256 pixel counts, int64: a row for each
+class, then one row for the largest probability of each pixel; in each row first the pixels where that label is wrong,
+then those where it is right. Histograms add: images to groups, groups to all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segcv.errors import ScoreError
+from segcv.metrics.overlap import FloatArray
+
+LEVELS = np.arange(256) / 255.0
+SUM_TOLERANCE = 1e-2       # float16 sums of many classes stray this far from 1
+
+
+def probability_histogram(truth: NDArray[Any], probabilities: NDArray[Any], *, void: int | None) -> NDArray[np.int64]:
+    """Pixel counts by probability, (classes + 1) x 2 x 256: wrong and right, the last row for the largest probability.
+
+    `truth`: class ids, H x W; pixels of `void` do not count. `probabilities`: classes x H x W in [0, 1], sum 1.
+    Of equal largest probabilities the lowest class is taken, as argmax does.
+
+    Raises:
+        ScoreError: the shapes do not fit, a probability is outside [0, 1] or not a number, or they do not add to 1.
+    """
+    if probabilities.ndim != 3 or probabilities.shape[1:] != truth.shape:
+        raise ScoreError(f"Probabilities must be classes x H x W over the truth's {truth.shape}, "
+                         f"not {probabilities.shape}. Move the class axis first.")
+    valid = np.ones(truth.shape, bool) if void is None else truth != void
+    p, g = probabilities[:, valid].astype(np.float64), truth[valid]           # classes x pixels, pixels
+    if p.size and not (p.min() >= 0 and p.max() <= 1):                        # NaN fails both
+        raise ScoreError(f"Probabilities must lie in [0, 1]; these reach from {p.min()} to {p.max()}. "
+                         "Apply the softmax first if they are logits.")
+    if p.size and np.abs(p.sum(axis=0) - 1).max() > SUM_TOLERANCE:
+        raise ScoreError(f"The classes' probabilities of a pixel must add to 1; here a sum differs from it by "
+                         f"{np.abs(p.sum(axis=0) - 1).max():.3f}.")
+    level = np.rint(p * 255).astype(np.intp)
+    n_classes = len(p)
+    histogram = np.zeros((n_classes + 1, 2, 256), np.int64)
+    for c in range(n_classes):
+        histogram[c] = _wrong_right(level[c], g == c)
+    if p.size:
+        top = p.argmax(axis=0)
+        histogram[n_classes] = _wrong_right(level[top, np.arange(top.size)], top == g)
+    return histogram
+
+
+def ece(row: NDArray[np.int64], *, bins: int = 15) -> float:
+    """Expected calibration error in [0, 1]: mean gap of accuracy and probability over equal bins (Guo et al. 2017).
+
+    `row`: 2 x 256, the top row for the usual ECE, a class row for the class-wise one. Bins are (m/M, (m + 1)/M]; 0 lies
+    in the first. NaN without a pixel.
+    """
+    number = row.sum(axis=0)                                        # 256
+    if number.sum() == 0:
+        return float("nan")
+    bin_of = np.maximum(-(-np.arange(256) * bins // 255) - 1, 0)    # exact in whole numbers
+    right = np.bincount(bin_of, weights=row[1], minlength=bins)
+    believed = np.bincount(bin_of, weights=number * LEVELS, minlength=bins)
+    return float(np.abs(right - believed).sum() / number.sum())
+
+
+def brier(histogram: NDArray[np.int64]) -> float:
+    """Mean over pixels of the classes' summed squared error of probability, in [0, 2]; NaN without a pixel."""
+    classes = histogram[:-1].sum(axis=0)                            # 2 x 256
+    pixels = int(histogram[-1].sum())
+    squared = (classes[0] * LEVELS**2).sum() + (classes[1] * (1 - LEVELS) ** 2).sum()
+    return float(squared / pixels) if pixels else float("nan")
+
+
+def auroc(row: NDArray[np.int64]) -> float:
+    """Chance that a right pixel has a higher probability than a wrong one, ties half, in [0, 1]; chance level 0.5.
+
+    Exact on the stored probabilities. NaN where all pixels are right, or all wrong.
+    """
+    wrong, right = row.astype(object)                               # Python's whole numbers: products never overflow
+    below = np.cumsum(wrong) - wrong
+    pairs = 2 * int(sum(wrong)) * int(sum(right))
+    return int((right * (2 * below + wrong)).sum()) / pairs if pairs else float("nan")
+
+
+def average_precision(row: NDArray[np.int64]) -> float:
+    """Sum over thresholds, from high to low, of precision times the recall gained, in [0, 1].
+
+    NaN without a right pixel. No interpolation; its chance level is the share of right pixels.
+    """
+    wrong, right = row[:, ::-1].astype(np.float64)
+    if right.sum() == 0:
+        return float("nan")
+    found, seen = right.cumsum(), (right + wrong).cumsum()
+    precision: FloatArray = np.divide(found, seen, out=np.zeros(256), where=seen > 0)
+    return float((precision * right).sum() / right.sum())
+
+
+def _wrong_right(level: NDArray[np.intp], right: NDArray[np.bool_]) -> NDArray[np.int64]:
+    return np.bincount(level + 256 * right, minlength=512).reshape(2, 256).astype(np.int64)
