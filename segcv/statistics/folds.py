@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 from segcv.metrics import Policy, dice, image_scores, iou
 from segcv.statistics.estimate import THE_RECIPE, Estimate
@@ -125,7 +125,7 @@ def sd_estimate(sd: float, count: int, *, level: float, of: str, unit: str, why:
     if not np.isfinite(sd) or count < 2:
         return Estimate(np.nan, level=level, method="standard deviation, n-1", target=of, unit=unit, note=why)
     tail = (1 - level) / 2
-    ends = sd * np.sqrt((count - 1) / stats.chi2.ppf([1 - tail, tail], count - 1))
+    ends = sd * np.sqrt((count - 1) / special.chdtri(count - 1, [tail, 1 - tail]))
     method = f"standard deviation, n-1, of {count} values; chi-square"
     return Estimate(sd, float(ends[0]), float(ends[1]), level, method, of, unit, note="normal values assumed")
 

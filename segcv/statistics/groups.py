@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special
 
 from segcv.statistics.by_group import GroupScores
 from segcv.statistics.estimate import THESE_MODELS, Estimate
@@ -64,7 +64,7 @@ def intraclass_correlation(scores: Floats, group: Ints, *, level: float = 0.95, 
                         note="images of a group score alike: no spread to draw an interval from")
     tail = (1 - level) / 2
     f = parts.between / parts.within
-    ends = f / stats.f.ppf([1 - tail, tail], count - 1, images - count)
+    ends = f / special.fdtri(count - 1, images - count, [1 - tail, tail])
     low, high = (ends - 1) / (ends + parts.n0 - 1)
     return Estimate(value, float(low), float(high), level, "ANOVA, F interval", target, unit, groups=count,
                     note="approximate for groups of unequal size")

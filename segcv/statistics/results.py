@@ -5,17 +5,18 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import special
 
-from segcv.errors import RunError, SegcvWarning
+from segcv.errors import RunError, SegcvWarning, TableError
 from segcv.statistics.complete import check_complete, check_one_sweep, rest_commands
 from segcv.statistics.estimate import THE_RECIPE, Estimate
 from segcv.statistics.folds import FoldStatistics, fold_cautions, fold_estimate, fold_statistics
 from segcv.statistics.intervals import student_t
-from segcv.tables import Column, Schema
+from segcv.tables import Column, Schema, read_csv
 
 RESULTS = Schema(
     "results",
@@ -60,7 +61,33 @@ class ResultsComparison:
     verdict: str
 
 
-def read_results_columns(table: pd.DataFrame, *, where: str = "results") -> pd.DataFrame:
+def read_results(path: Path, *, score: str | None = None) -> tuple[pd.DataFrame, str]:
+    """The results table in a CSV file, and the name of its score, which becomes the column `score`.
+
+    A column `model` is taken as the candidate where there is none, a missing seed or repeat as 0. Without `score` the
+    one column that is not a place, a name or an id is the score.
+
+    Raises:
+        TableError: there is no such file, no column or several that could be the score, or a value is no number.
+    """
+    if not path.is_file():
+        raise TableError(f"{path}: there is no such file (results table).")
+    table = read_csv(path)
+    if "candidate" not in table and "model" in table:
+        table = table.rename(columns={"model": "candidate"})
+    for column, value in (("candidate", "candidate"), ("seed", "0")):
+        table = table if column in table else table.assign(**{column: value})
+    places = [column.name for column in RESULTS.columns if column.name != "score"]
+    others = [name for name in table.columns if name not in places]
+    name = score if score is not None else others[0] if len(others) == 1 else "score"
+    if name not in table.columns:
+        found = ", ".join(others) or "none"
+        raise TableError(f"{path}: which column is the score? Besides fold, seed, candidate and ids it has {found}. "
+                         "Call the one to report `score`, or keep one only.")
+    return results_table(table.rename(columns={name: "score"}), where=str(path)), name
+
+
+def results_table(table: pd.DataFrame, *, where: str = "results") -> pd.DataFrame:
     """The checked results table; a missing column `repeat` is repeat 0."""
     with_repeat = table if "repeat" in table else table.assign(repeat=0)
     return RESULTS.check(with_repeat, where=where)
@@ -78,7 +105,7 @@ def summarise_results(
     Raises:
         RunError: a cell is missing or twice, or data, splits or settings are mixed.
     """
-    table = read_results_columns(results)
+    table = results_table(results)
     if table.empty:
         raise RunError("The results table has no row; run one fold first: python -m segcv.train fold=0")
     check_one_sweep(table)
@@ -114,7 +141,7 @@ def compare_results(
     Raises:
         RunError: a candidate is unknown, splits are mixed, or the two were not run on the same cells.
     """
-    table = read_results_columns(results)
+    table = results_table(results)
     known = sorted(table["candidate"].unique())
     for name in (first, second):
         if name not in known:
@@ -137,7 +164,7 @@ def compare_results(
     mean, variance = float(difference.mean()), float(difference.var(ddof=1))
     factor = 1 / count + 1 / (k - 1)
     plain, corrected = _ratio(mean, variance / count), _ratio(mean, variance * factor)
-    p_plain, p_corrected = (2 * float(stats.t.sf(abs(t), count - 1)) for t in (plain, corrected))
+    p_plain, p_corrected = (2 * float(special.stdtr(count - 1, -abs(t))) for t in (plain, corrected))
     low, high = student_t(mean, variance * factor, count - 1, level=level, bounds=(-1.0, 1.0))
     estimate = Estimate(mean, low, high, level, f"corrected resampled t, df {count - 1}",
                         f"{first} minus {second}, {THE_RECIPE}", unit, runs=len(table))
