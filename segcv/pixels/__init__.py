@@ -1,4 +1,4 @@
-"""Pictures on disk and what they mean: reading images and masks, label maps, a check of a whole data set, preprocessing.
+"""Pictures on disk and what they mean: images, masks and label maps, the check of a whole data set, preprocessing.
 
 The only room that opens an image or mask file. Images are H x W x bands in their stored range; label arrays are H x W,
 class ids 0..C-1 and `LabelMap.void`. What is fitted (Preprocessing) opens the rows it is given and no other.
@@ -17,7 +17,7 @@ from segcv.pixels.reading import read_image
 from segcv.pixels.writing import thumbnail, write_mask
 
 __all__ = [
-    "FLIGHT_STRIP_CLASSES", "MAX_PIXELS", "LabelMap", "Look", "Preprocessing", "Profile", "changed_images", "check_data", "data_id",
-    "fit_preprocessing", "infer_label_map", "label_map", "look", "read_image", "thumbnail", "valid_pixels",
-    "write_flight_strips", "write_mask",
+    "FLIGHT_STRIP_CLASSES", "MAX_PIXELS", "LabelMap", "Look", "Preprocessing", "Profile", "changed_images",
+    "check_data", "data_id", "fit_preprocessing", "infer_label_map", "label_map", "look", "read_image", "thumbnail",
+    "valid_pixels", "write_flight_strips", "write_mask",
 ]

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from segcv.errors import ConfigError, MaskError, SegcvWarning
+from segcv.pixels.coding import NAN, Color, distinct, whole_numbers
 from segcv.pixels.files import MAX_PIXELS, Fault, read_bytes
-from segcv.pixels.labels import NAN, Color, LabelMap, distinct, whole_numbers
+from segcv.pixels.labels import LabelMap
 from segcv.pixels.masks import decode_mask
 
 _HEX = re.compile(r"(?:#|0x)?([0-9a-fA-F]{6})")
@@ -33,6 +34,7 @@ def label_map(*, names: Sequence[str] | None = None, num_classes: int | None = N
     >>> label_map(num_classes=2, values={0: 0, 255: 1}).values
     {0: 0, 255: 1}
     """
+    values, colors = values or None, colors or None
     if values is not None and colors is not None:
         raise ConfigError("data.values and data.colors are both set; a mask is read by one of them. Take one out.")
     by_value = None if values is None else {_raw_value(raw): _target(raw, to) for raw, to in values.items()}
@@ -65,10 +67,10 @@ def infer_label_map(masks: Iterable[Path], *, ignore: int | None = 255, max_pixe
             stored = decode_mask(read_bytes(path), max_pixels=max_pixels)
             if stored.lossy:
                 raise Fault("is a JPEG, which is lossy", "Export the masks again as PNG.")
-            values, pixels, _ = distinct(whole_numbers(stored, nan_known=False)[0])
+            one = distinct(whole_numbers(stored, nan_known=False)[0])
         except Fault as fault:
             raise MaskError(fault.about(path)) from fault.__cause__
-        for value, count in zip(values.tolist(), pixels.tolist(), strict=True):
+        for value, count in zip(one.values.tolist(), one.pixels.tolist(), strict=True):
             found[value] = found.get(value, 0) + count
     if not files:
         raise MaskError("no mask is given, so no classes can be found. Declare data.num_classes=N.")
@@ -84,8 +86,8 @@ def infer_label_map(masks: Iterable[Path], *, ignore: int | None = 255, max_pixe
                         "object). If another class exists, declare it: data.num_classes=2")
     if classes != list(range(len(classes))):
         guess = ", ".join(f"{value}: {c}" for c, value in enumerate(classes[:20]))
-        raise MaskError(f"{files} masks hold the values {counted}, which are not 0, 1, 2, ... without a gap. Say what they "
-                        f"mean, as in 'data.values={{{guess}}}', or how many classes there are: "
+        raise MaskError(f"{files} masks hold the values {counted}, which are not 0, 1, 2, ... without a gap. Say what "
+                        f"they mean, as in 'data.values={{{guess}}}', or how many classes there are: "
                         f"data.num_classes={max(classes) + 1}")
     note = f", {ignore} ignored" if ignore in found else ""
     warnings.warn(f"classes are not declared; the {files} masks hold 0..{len(classes) - 1}{note}, taken as "
@@ -113,7 +115,7 @@ def _names(names: Sequence[str] | None, num_classes: int | None, targets: set[in
             raise ConfigError("no classes are declared. Set data.num_classes=N or data.names=[background,...].")
         named = [f"class_{c}" for c in range(num_classes)]
     if len(named) < 2:
-        raise ConfigError(f"{len(named)} class is declared (data.num_classes={len(named)}); background counts as a class. "
+        raise ConfigError(f"{len(named)} class is declared (data.num_classes={len(named)}); background is a class too. "
                           "For one kind of object set data.num_classes=2: 0 background, 1 object.")
     if len(named) > _MOST:
         raise ConfigError(f"{len(named)} classes are declared; label arrays hold at most {_MOST}.")
@@ -122,8 +124,8 @@ def _names(names: Sequence[str] | None, num_classes: int | None, targets: set[in
 
 def _refuse_scored_ignore(n_classes: int, ignore: int | None) -> None:
     if ignore is not None and 0 <= ignore < n_classes:
-        raise ConfigError(f"data.ignore={ignore} is also a scored class (0..{n_classes - 1}); its pixels would leave the "
-                          "score, and IoU would turn into recall. Choose a value outside the classes, as in "
+        raise ConfigError(f"data.ignore={ignore} is also a scored class (0..{n_classes - 1}); its pixels would leave "
+                          "the score, and IoU would turn into recall. Choose a value outside the classes: "
                           f"data.ignore={255 if n_classes <= 255 else 65535}, or map values with data.values.")
 
 

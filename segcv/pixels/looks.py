@@ -42,7 +42,7 @@ def look(image: NDArray[Any], *, nodata: float | None = None) -> Look:
         share = Image.fromarray(valid.astype(np.uint8) * np.uint8(255)).resize((SIDE, SIDE), Image.Resampling.BOX)
         content = thumbnail[np.asarray(share) >= 128]
     flat = content.size == 0 or float(content.std()) < FLAT_BELOW
-    bits = np.packbits(np.asarray(imagehash.phash(small).hash, bool).ravel())        # of the thumbnail: resizing again changes nothing
+    bits = np.packbits(np.asarray(imagehash.phash(small).hash, bool).ravel())   # resizing it again changes nothing
     return Look(int.from_bytes(bits.tobytes(), "big"), bool(flat), thumbnail)
 
 

@@ -24,7 +24,8 @@ class StoredMask:
     palette: NDArray[np.uint8] | None        # entries x 3, of the indices in `values`
     one_bit: bool                            # `values` are 0 and 1 for want of more bits
     lossy: bool                              # written with JPEG compression
-    opaque: bool                             # `colours` come with an alpha band that is 255 everywhere, or with none
+    channels: int                            # in the file: 1, 2 grey and alpha, 3 colours, 4 colours and alpha
+    opaque: bool                             # is alpha, where there is one, 255 everywhere?
     kind: str                                # words for messages
 
 
@@ -40,7 +41,7 @@ def decode_mask(data: bytes, *, max_pixels: int = MAX_PIXELS) -> StoredMask:
         bands = samples.shape[2]
         kind = f"TIFF of {bands} bands, {samples.dtype.name}" if bands > 1 else f"TIFF, {samples.dtype.name}"
         if bands == 1:
-            return StoredMask(samples[:, :, 0], None, tiff.palette, tiff.bits == 1, tiff.lossy, True, kind)
+            return StoredMask(samples[:, :, 0], None, tiff.palette, tiff.bits == 1, tiff.lossy, 1, True, kind)
         if samples.dtype == np.uint8 and (bands == 3 or (bands == 4 and tiff.alpha)):
             return _coloured(samples, tiff.lossy, kind)
         raise Fault(f"has {bands} channels of {samples.dtype.name}",
@@ -50,21 +51,20 @@ def decode_mask(data: bytes, *, max_pixels: int = MAX_PIXELS) -> StoredMask:
     kind = f"{picture.format}, {mode}"
     how = orientation(picture)
     if mode in ("LA", "RGB", "RGBA"):
-        samples = turned(np.asarray(picture), how)
-        if mode == "LA":
-            samples = samples[:, :, [0, 0, 0, 1]]
-        return _coloured(samples, lossy, kind)
+        return _coloured(turned(np.asarray(picture), how), lossy, kind)
     if mode == "P":
         palette = np.asarray(picture.getpalette("RGB"), dtype=np.uint8).reshape(-1, 3)
-        return StoredMask(turned(np.asarray(picture), how), None, palette, False, lossy, True, kind)
+        return StoredMask(turned(np.asarray(picture), how), None, palette, False, lossy, 1, True, kind)
     if mode in ("1", "L", "I", "F") or mode.startswith("I;16"):
         values = np.asarray(picture)
         if mode == "1":
             values = values.astype(np.uint8)
-        return StoredMask(turned(values, how), None, None, mode == "1", lossy, True, kind)
+        return StoredMask(turned(values, how), None, None, mode == "1", lossy, 1, True, kind)
     raise Fault(f"holds {mode} colours", "Write the class ids as a PNG of one channel.")
 
 
 def _coloured(samples: NDArray[Any], lossy: bool, kind: str) -> StoredMask:
-    opaque = samples.shape[2] == 3 or bool((samples[:, :, 3] == 255).all())
-    return StoredMask(None, np.ascontiguousarray(samples[:, :, :3]), None, False, lossy, opaque, kind)
+    channels = samples.shape[2]
+    opaque = channels == 3 or bool((samples[:, :, -1] == 255).all())
+    colours = samples[:, :, [0, 0, 0]] if channels == 2 else samples[:, :, :3]
+    return StoredMask(None, np.ascontiguousarray(colours), None, False, lossy, channels, opaque, kind)

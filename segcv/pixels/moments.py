@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-_STRIP = 1 << 20                     # pixels worked on at once
+_STRIP = 1 << 16                     # pixels worked on at once: what fits into a cache
 
 
 @dataclass(slots=True)
@@ -50,7 +50,8 @@ class Moments:
         """Per band; NaN without pixels."""
         if not self.pixels:
             return np.full(self.bands, np.nan)
-        return self._mean + np.array([total / self.pixels for total in self._sums])
+        mean: NDArray[np.float64] = self._mean + np.array([total / self.pixels for total in self._sums])
+        return mean
 
     def std(self) -> NDArray[np.float64]:
         """Population standard deviation (divided by n) per band; NaN without pixels."""
@@ -81,7 +82,7 @@ def valid_pixels(image: NDArray[Any], nodata: float | None) -> NDArray[np.bool_]
 
 
 def strips(image: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    """The image in horizontal strips of about a million pixels."""
+    """The image in horizontal strips that fit into a cache."""
     rows = max(1, _STRIP // max(1, image.shape[1]))
     for top in range(0, image.shape[0], rows):
         yield image[top:top + rows]

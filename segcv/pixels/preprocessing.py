@@ -58,7 +58,8 @@ class Preprocessing:
         """
         found = (image.shape[2], image.dtype.name)
         if found != (self.bands, self.dtype):
-            raise ImageFileError(f"{path}: has {_kind(*found)}, and the model was trained on {_kind(self.bands, self.dtype)}. "
+            expected = band_count(self.bands, self.dtype)
+            raise ImageFileError(f"{path}: has {band_count(*found)}, and the model was trained on {expected}. "
                                  "Convert the image the way the training images were made.")
 
     def to_json(self) -> dict[str, Any]:
@@ -93,7 +94,8 @@ def fit_preprocessing(rows: pd.DataFrame, *, nodata: float | None = None, max_pi
         if moments is None:
             moments, kind = Moments(image.shape[2]), (image.shape[2], image.dtype.name)
         if (image.shape[2], image.dtype.name) != kind:
-            raise ImageFileError(f"{path}: has {_kind(image.shape[2], image.dtype.name)}, and {paths[0]} has {_kind(*kind)}. "
+            found = band_count(image.shape[2], image.dtype.name)
+            raise ImageFileError(f"{path}: has {found}, and {paths[0]} has {band_count(*kind)}. "
                                  "Images of one data set must agree; convert one of them.")
         moments.add(image[valid_pixels(image, nodata)])
     assert moments is not None
@@ -114,5 +116,6 @@ def fit_preprocessing(rows: pd.DataFrame, *, nodata: float | None = None, max_pi
     )
 
 
-def _kind(bands: int, dtype: str) -> str:
+def band_count(bands: int, dtype: str) -> str:
+    """What kind of image it is, in words."""
     return f"{bands} band{'s' if bands != 1 else ''} of {dtype}"

@@ -15,16 +15,18 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from segcv.errors import ImageFileError, MaskError, SegcvWarning
+from segcv.pixels.coding import listed
 from segcv.pixels.files import MAX_PIXELS, Fault, content_hash, read_bytes
 from segcv.pixels.labels import LabelMap, Labels
 from segcv.pixels.looks import Look, look
 from segcv.pixels.masks import decode_mask
 from segcv.pixels.moments import Moments, strips, valid_pixels
+from segcv.pixels.preprocessing import band_count
 from segcv.pixels.reading import decode_image
 from segcv.tables import IMAGE_PROFILE, MASK_PROFILE, Progress, fingerprint, quiet
 
 _SHOWN = 5                           # faulty files named in a message
-_LUMA = (0.299, 0.587, 0.114)        # ITU-R BT.601: grey of red, green, blue
+_LUMA = np.array([0.299, 0.587, 0.114])        # ITU-R BT.601: grey of red, green, blue
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +52,9 @@ class _Pair:
 
 
 def check_data(images: pd.DataFrame, labels: LabelMap, *, bands: int | None = None, nodata: float | None = None,
-               max_pixels: int = MAX_PIXELS, processes: int = 1, progress: Progress = quiet) -> Profile:
-    """The Profile of an images table, after decoding every image and mask once; rows stay in the table's order.
+               max_pixels: int = MAX_PIXELS, workers: int = 1, progress: Progress = quiet) -> Profile:
+    """The Profile of an images table, after decoding every image and mask once; rows stay in the table's order,
+    whatever the number of `workers` (threads).
 
     `bands` is the number of bands images must have (all the same, if not given). Brightness and contrast are mean and
     population standard deviation of the grey value (0.299 red + 0.587 green + 0.114 blue, else the first band), in the
@@ -66,11 +69,11 @@ def check_data(images: pd.DataFrame, labels: LabelMap, *, bands: int | None = No
     if not rows:
         raise ImageFileError("the images table has no row, so there is nothing to check.")
     work = partial(_check_pair, labels=labels, nodata=nodata, max_pixels=max_pixels)
-    with ThreadPoolExecutor(max(1, processes)) as pool:           # decoders, zlib and hashing release the lock
+    with ThreadPoolExecutor(max(1, workers)) as pool:           # decoders, zlib and hashing release the lock
         pairs = list(progress(pool.map(work, rows), total=len(rows), what="checking images and masks"))
     _refuse_faults(pairs)
     profile = _profile(rows, pairs, labels)
-    _refuse_mixed_bands(profile.images, images["image_path"].tolist(), bands)
+    _refuse_mixed_kinds(profile.images, images["image_path"].tolist(), bands)
     _refuse_unlabelled(pairs, labels)
     if any(pair.rounded for pair in pairs):
         count = sum(pair.rounded for pair in pairs)
@@ -131,85 +134,86 @@ def _check_pair(row: tuple[str, str, str], *, labels: LabelMap, nodata: float | 
     if mask.labels.shape != image.shape[:2]:
         return _Pair(mask_faults=(_other_size(image_path, image.shape, mask_path, mask),))
     facts |= _facts(image, nodata)
-    return _Pair(facts=facts, look=look(image, nodata=nodata), counts=mask.counts, ignored=mask.ignored, rounded=mask.rounded)
+    return _Pair(facts=facts, look=look(image, nodata=nodata), counts=mask.counts, ignored=mask.ignored,
+                 rounded=mask.rounded)
 
 
 def _facts(image: NDArray[np.generic], nodata: float | None) -> dict[str, object]:
     height, width, bands = image.shape
-    grey, valid = Moments(1), 0
+    grey, pixels = Moments(1), 0
     for strip in strips(image):
-        inside = strip[valid_pixels(strip, nodata)]                                   # pixels x bands
-        valid += len(inside)
+        colours = strip[:, :, :3] if bands >= 3 else strip[:, :, :1]
+        valid = valid_pixels(strip, nodata)
+        inside = colours.reshape(-1, colours.shape[2]) if valid.all() else colours[valid]         # pixels x bands
+        pixels += len(inside)
         if bands >= 3:
-            grey.add((inside[:, :3].astype(np.float64) @ np.array(_LUMA))[:, None])
-        else:
-            grey.add(inside[:, :1])
+            inside = sum(weight * inside[:, [band]] for band, weight in enumerate(_LUMA))
+        grey.add(inside)
     return {
         "height": height, "width": width, "bands": bands, "dtype": image.dtype.name,
         "brightness": float(grey.mean()[0]), "contrast": float(grey.std()[0]),
-        "nodata_share": float("nan") if nodata is None else 1 - valid / (height * width),
+        "nodata_share": float("nan") if nodata is None else 1 - pixels / (height * width),
     }
 
 
 def _other_size(image_path: Path, image_shape: Sequence[int], mask_path: Path, mask: Labels) -> str:
     (height, width), (tall, wide) = image_shape[:2], mask.labels.shape
-    turned = (" The mask fits the image turned by 90°: was it drawn on the stored view of a photo that is shown turned (EXIF)?"
-              if (height, width) == (wide, tall) else "")
-    return (f"{mask_path}: the mask is {tall}x{wide}, and its image {image_path} is {height}x{width} (height x width).{turned} "
-            "Masks are never resized; make both of one size.")
+    turned = (height, width) == (wide, tall)
+    hint = " The mask fits the image turned by 90°: was it drawn on the stored view of a photo shown turned (EXIF)?"
+    return (f"{mask_path}: the mask is {tall}x{wide}, and its image {image_path} is {height}x{width} (height x width)."
+            f"{hint if turned else ''} Masks are never resized; make both of one size.")
 
 
 def _refuse_faults(pairs: Sequence[_Pair]) -> None:
     faults = [fault for pair in pairs for fault in (*pair.image_faults, *pair.mask_faults)]
     if not faults:
         return
-    image_faults = sum(bool(pair.image_faults) for pair in pairs)
-    mask_faults = sum(bool(pair.mask_faults) for pair in pairs)
-    counts = [f"{count} of {len(pairs)} {what}s" for count, what in ((image_faults, "image"), (mask_faults, "mask")) if count]
-    text = f"{' and '.join(counts)} cannot be used:\n" + "\n".join(f"- {fault}" for fault in faults[:_SHOWN])
+    n_images = sum(bool(pair.image_faults) for pair in pairs)
+    n_masks = sum(bool(pair.mask_faults) for pair in pairs)
+    counts = [f"{n} of {len(pairs)} {what}" for n, what in ((n_images, "images"), (n_masks, "masks")) if n]
+    lines = [f"{' and '.join(counts)} cannot be used:", *(f"- {fault}" for fault in faults[:_SHOWN])]
     if len(faults) > _SHOWN:
-        text += f"\n- and {len(faults) - _SHOWN} more"
-    raise (ImageFileError if image_faults else MaskError)(text)
+        lines.append(f"- and {len(faults) - _SHOWN} more")
+    raise (ImageFileError if n_images else MaskError)("\n".join(lines))
 
 
-def _refuse_mixed_bands(profile: pd.DataFrame, paths: Sequence[str], bands: int | None) -> None:
+def _refuse_mixed_kinds(profile: pd.DataFrame, paths: Sequence[str], bands: int | None) -> None:
     kinds = list(zip(profile["bands"].tolist(), profile["dtype"].tolist(), strict=True))
-    usual = Counter(kinds).most_common(1)[0][0]
-    if bands is not None and any(found[0] != bands for found in kinds):
-        others = [i for i, found in enumerate(kinds) if found[0] != bands]
-        expected = f"data.bands={bands}"
-    elif len(set(kinds)) > 1:
-        others = [i for i, found in enumerate(kinds) if found != usual]
-        expected = f"{len(kinds) - len(others)} others have {usual[0]} band{'s' if usual[0] != 1 else ''} of {usual[1]}"
-    else:
+    fitting = [kind for kind in kinds if bands is None or kind[0] == bands]
+    usual = Counter(fitting).most_common(1)[0][0] if fitting else None
+    others = [i for i, kind in enumerate(kinds) if kind != usual]
+    if not others:
         return
-    shown = ", ".join(f"{paths[i]} has {kinds[i][0]} band{'s' if kinds[i][0] != 1 else ''} of {kinds[i][1]}" for i in others[:_SHOWN])
-    more = f", and {len(others) - _SHOWN} more" if len(others) > _SHOWN else ""
-    cure = (f"Set data.bands={usual[0]} if that is the right number, or convert" if bands is not None and len(set(kinds)) == 1
-            else "Convert")
-    raise ImageFileError(f"{len(others)} of {len(kinds)} images are of another kind than {'the setting' if bands is not None and others else 'the rest'} "
-                         f"({expected}): {shown}{more}. {cure} these files or take them out of the table; one model reads one kind.")
+    shown = [f"{paths[i]} has {band_count(*kinds[i])}" for i in others[:_SHOWN]]
+    text = f"{len(others)} of {len(kinds)} images are of another kind: {listed(shown, len(others))}; "
+    if usual is None:
+        found = Counter(kinds).most_common(1)[0][0][0]
+        raise ImageFileError(f"{text}and data.bands={bands}. Set data.bands={found}, or convert the images.")
+    said = f" (data.bands={bands})" if bands is not None else ""
+    raise ImageFileError(f"{text}the others have {band_count(*usual)}{said}. One model reads one kind: convert them, "
+                         "or take them out of the table; data.bands=N says which number of bands is right.")
 
 
 def _refuse_unlabelled(pairs: Sequence[_Pair], labels: LabelMap) -> None:
     counts = np.array([pair.counts for pair in pairs])                                # images x classes
     ignored = np.array([pair.ignored for pair in pairs])
     objects = counts[:, 1:].sum(axis=1)
+    void = labels.ignore
     if not counts.sum():
-        raise MaskError(f"all {len(pairs)} masks are ignored entirely (ignore value {labels.ignore}), so there is nothing to "
-                        "learn or score. Check data.ignore and data.values.")
+        raise MaskError(f"all {len(pairs)} masks are ignored entirely (ignore value {void}), so there is nothing to "
+                        "learn or to score. Check data.ignore and data.values.")
     if labels.values is not None or labels.colors is not None or not ignored.sum():
         return
-    cure = f"If {labels.ignore} is the object: 'data.values={{0: 0, {labels.ignore}: 1}}'"
     if not objects.sum():
-        raise MaskError(f"all {len(pairs)} masks hold only 0 and {labels.ignore}, and {labels.ignore} is the ignore value, so the "
-                        f"whole foreground would be left out of training and scores. {cure}; if it really means ignored, say so: "
-                        f"'data.values={{0: 0, 1: 1, {labels.ignore}: {labels.ignore}}}'")
+        raise MaskError(f"all {len(pairs)} masks hold 0 and {void} only, and {void} is the ignore value, so the whole "
+                        f"foreground would be left out of training and scores. If {void} is the object: "
+                        f"'data.values={{0: 0, {void}: 1}}'; if it does mean ignored, say so: "
+                        f"'data.values={{0: 0, 1: 1, {void}: {void}}}'")
     beside_background = int(((ignored > 0) & (objects == 0) & (counts[:, 0] > 0)).sum())
     if labels.n_classes == 2 and beside_background > 1 and not ((ignored > 0) & (objects > 0)).any():
-        warnings.warn(f"in {beside_background} of {len(pairs)} masks {labels.ignore} occurs beside 0 alone, and in no mask beside "
-                      f"class 1: are some masks 0/1 and others 0/{labels.ignore}? {labels.ignore} is taken as ignored. If it is the "
-                      f"object: 'data.values={{0: 0, 1: 1, {labels.ignore}: 1}}'", SegcvWarning, stacklevel=3)
+        warnings.warn(f"in {beside_background} of {len(pairs)} masks {void} stands beside 0 alone, in none beside class 1: "
+                      f"are some masks 0/1 and others 0/{void}? It is taken as ignored; if it is the object: "
+                      f"'data.values={{0: 0, 1: 1, {void}: 1}}'", SegcvWarning, stacklevel=3)
 
 
 def _profile(rows: Sequence[tuple[str, str, str]], pairs: Sequence[_Pair], labels: LabelMap) -> Profile:

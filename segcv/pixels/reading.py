@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import io
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from PIL import BmpImagePlugin, Image, JpegImagePlugin, PngImagePlugin
+from PIL import BmpImagePlugin, Image, ImageFile, JpegImagePlugin, PngImagePlugin
 
 from segcv.errors import ImageFileError
 from segcv.pixels.files import MAX_PIXELS, Fault, damaged, file_kind, read_bytes, refuse_broken_png, refuse_huge
 from segcv.pixels.tiff import TiffPicture, decode_tiff
 
-_OPENERS = {"PNG": PngImagePlugin.PngImageFile, "JPEG": JpegImagePlugin.JpegImageFile, "BMP": BmpImagePlugin.BmpImageFile}
+_OPENERS: dict[str, Callable[[io.BytesIO], ImageFile.ImageFile]] = {
+    "PNG": PngImagePlugin.PngImageFile, "JPEG": JpegImagePlugin.JpegImageFile, "BMP": BmpImagePlugin.BmpImageFile,
+}
 _ORIENTATION = 274                   # the EXIF tag
 _EXACT_IN_FLOAT32 = 2**24
 
@@ -59,8 +62,9 @@ def open_picture(data: bytes, *, max_pixels: int) -> Image.Image:
         refuse_huge(picture.height, picture.width, max_pixels)
         if kind == "PNG":
             refuse_broken_png(data)
-            if getattr(picture, "n_frames", 1) > 1:
-                raise Fault(f"is an animation of {picture.n_frames} pictures", "Write each picture to its own file.")
+            frames = int(getattr(picture, "n_frames", 1))
+            if frames > 1:
+                raise Fault(f"is an animation of {frames} pictures", "Write each picture to its own file.")
         picture.load()
     except Fault:
         raise
@@ -107,19 +111,18 @@ def _picture_bands(picture: Image.Image, data: bytes) -> NDArray[Any]:
 
 def _png_16_bit(data: bytes, *, bands: int) -> NDArray[Any]:
     """Colour PNGs of 16 bits, which Pillow would cut to 8."""
-    found = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
+    found: NDArray[Any] | None = cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_UNCHANGED)
     if found is None or found.dtype != np.uint16 or found.ndim != 3:
         raise damaged("16-bit colour picture")
-    if bands == 2:                                   # OpenCV repeats the grey
-        return found[:, :, [0, found.shape[2] - 1]]
-    return found[:, :, [2, 1, 0, 3][:bands]]
+    order = [0, found.shape[2] - 1] if bands == 2 else [2, 1, 0, 3][:bands]           # of two, OpenCV repeats the grey
+    return np.ascontiguousarray(found[:, :, order])
 
 
 def _tiff_bands(tiff: TiffPicture) -> NDArray[Any]:
     if tiff.palette is not None:
-        return tiff.palette[tiff.samples[:, :, 0]]
+        return np.asarray(tiff.palette[tiff.samples[:, :, 0]])
     if tiff.bits == 1:
-        return (tiff.samples != 0).astype(np.uint8) * np.uint8(255)
+        return np.where(tiff.samples != 0, np.uint8(255), np.uint8(0))
     return tiff.samples
 
 

@@ -52,13 +52,14 @@ def _only_page(file: tifffile.TiffFile) -> tifffile.TiffPage:
              if not int(getattr(page, "subfiletype", 0)) & 0b101]
     if not pages:
         raise damaged("it holds no page")
+    first = pages[0].aspage()
     stack = int((file.imagej_metadata or {}).get("images", 1)) if file.is_imagej else 1
     count = max(len(pages), stack)
     if count > 1:
-        raise Fault(f"holds {count} pages of {pages[0].imagelength}x{pages[0].imagewidth}, and a file is one picture",
+        raise Fault(f"holds {count} pages of {first.imagelength}x{first.imagewidth}, and a file is one picture",
                     "Write each page to its own file; if the pages are bands, write them as the bands of one page "
                     "(height x width x bands).")
-    return pages[0].aspage()
+    return first
 
 
 def _decode_page(data: bytes, page: tifffile.TiffPage) -> TiffPicture:

@@ -57,7 +57,7 @@ def _grey_png(labels: NDArray[Any]) -> bytes:
     rows[:, 1:] = samples.view(np.uint8).reshape(height, -1)
     header = struct.pack(">IIBBBBB", width, height, bits, 0, 0, 0, 0)                 # grey, not interlaced
     return b"\x89PNG\r\n\x1a\n" + b"".join((
-        _chunk(b"IHDR", header), _chunk(b"IDAT", zlib.compress(rows, _LEVEL)), _chunk(b"IEND", b"")))
+        _chunk(b"IHDR", header), _chunk(b"IDAT", zlib.compress(rows.tobytes(), _LEVEL)), _chunk(b"IEND", b"")))
 
 
 def _chunk(name: bytes, content: bytes) -> bytes:
