@@ -35,6 +35,7 @@ from segcv.statistics.intervals import (
     effective_groups,
     gaffke,
     interval_cautions,
+    rank_correlation,
     score_cautions,
     student_t,
 )
