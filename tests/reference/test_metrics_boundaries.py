@@ -31,7 +31,7 @@ def test_the_image_edge_is_background() -> None:
 
 
 def test_an_ignored_neighbour_makes_no_border() -> None:
-    """By hand: rows 0..3 are object: 8 + 8 + 2 + 2 border pixels; with rows 4..7 ignored only 8 above and 3 + 3 beside."""
+    """By hand: rows 0..3 are object: 8 + 8 + 2 + 2 border pixels; with rows 4..7 ignored 8 above and 3 + 3 beside."""
     valid = square((0, 4), (0, 8))
 
     assert border(square((0, 4), (0, 8))).sum() == 20
@@ -66,8 +66,8 @@ def test_nsd_of_missing_objects() -> None:
 
 
 def test_the_larger_percentile_is_not_the_pooled_one() -> None:
-    """loli/medpy#138, MetricsReloaded#41. By hand: 16 true border pixels at 0; of 17 predicted one is 6 away, so its 95th
-    percentile lies at position 15.2 of 0..16, a fifth of the way from 0 to 6; of all 33 at 30.4 of 0..32, still 0."""
+    """loli/medpy#138, MetricsReloaded#41. By hand: 16 true border pixels at 0; of 17 predicted one is 6 away, so its
+    95th percentile lies at position 15.2 of 0..16, a fifth of the way from 0 to 6; of all 33 at 30.4 of 0..32: 0."""
     truth = square((0, 8), (0, 2))
     prediction = truth.copy()
     prediction[7, 7] = True
