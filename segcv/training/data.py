@@ -84,8 +84,8 @@ class TrainingImages(Dataset[Sample | SegcvError]):
     """Item (epoch, position): the image at this position of the rows, as this epoch sees it.
 
     A window of `crop` px where that is given, else the whole image; grown to a multiple of `stride`, the image by its
-    mirror, the truth by void. Nothing is drawn that depends on the worker, the batch, or an earlier item. A refusal is returned, not raised: a
-    worker process would bury its message in a traceback. The loop raises it.
+    mirror, the truth by void. Nothing is drawn that depends on the worker, the batch, or an earlier item. A refusal is
+    returned, not raised: a worker process would bury its message in a traceback. The loop raises it.
     """
 
     def __init__(self, rows: pd.DataFrame, *, read: Callable[[Path, Path], Pair], preprocessing: Preprocessing,

@@ -87,11 +87,11 @@ WEIGHTINGS = ("none", "inverse_frequency", "median_frequency")
 
 
 def class_weights(pixels: Sequence[int] | NDArray[np.int64], *, method: str, names: Sequence[str]) -> tuple[float, ...]:
-    """One weight per class from the labelled pixels of each class in the training masks; their mean over pixels is 1.
+    """One weight per class, 0 or more, from the labelled pixels of each class in the training masks.
 
-    `inverse_frequency` weighs a class by 1 / its pixels, so that all classes count alike; `median_frequency` by
-    median(pixels) / its pixels (Eigen & Fergus 2015), here over all masks together, the same ratio at another scale
-    and therefore equal after scaling except that the median class, not the mean pixel, has weight 1.
+    `inverse_frequency`: all classes count alike in a batch like the whole, and the mean weight of a pixel is 1.
+    `median_frequency`: median(pixels) / pixels, so the median class has weight 1 (Eigen & Fergus 2015, with pixels
+    counted over all masks and not over the masks that show the class). `none`: 1 each.
     A class without a pixel gets 0, and is warned: nothing can be learned of it.
 
     Raises:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import partial
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ from segcv.training.unet_small import UnetSmall
 
 SMP_NAMES = ("Unet", "UnetPlusPlus", "MAnet", "Linknet", "FPN", "PSPNet", "DeepLabV3", "DeepLabV3Plus", "PAN",
              "UPerNet", "Segformer", "DPT")
-DEFAULT_ENCODER = "resnet34"
 DEFAULT_STRIDE = 32          # of a user's module that does not say its own
 
 
@@ -42,9 +42,15 @@ class Network:
         """Images x classes x H x W for normalised images (images x bands x H x W).
 
         Raises:
-            ModelError: the module returns something else.
+            ModelError: the module returns something else, or needs larger images.
         """
-        out = self.module(x)
+        try:
+            out = self.module(x)
+        except RuntimeError as error:
+            if "too small" not in str(error):
+                raise
+            raise ModelError(f"Images of {x.shape[2]} x {x.shape[3]} px are too small for this model: {error}. "
+                             "Use larger windows or another model.") from error
         if isinstance(out, Mapping) and "out" in out:          # as torchvision's segmentation models answer
             out = out["out"]
         wanted = (x.shape[0], self.n_classes, *x.shape[2:])
@@ -62,25 +68,35 @@ def unet_small(*, bands: int, n_classes: int, dropout: float = 0.0) -> nn.Module
 
 def smp_model(architecture: str, *, bands: int, n_classes: int, encoder: str | None = None,
               encoder_weights: str | None = None, **arguments: Any) -> nn.Module:
-    """An architecture of segmentation-models-pytorch; further arguments are its own (`decoder_channels`, ...)."""
+    """An architecture of segmentation-models-pytorch; further arguments are its own (`decoder_channels`, ...).
+
+    Without `encoder` it takes its own default. Weights are random unless `encoder_weights` names some.
+    """
     import segmentation_models_pytorch as smp  # takes seconds: it loads timm
 
-    encoder = encoder or DEFAULT_ENCODER
+    kind = getattr(smp, architecture)
+    encoder = encoder or str(signature(kind.__init__).parameters["encoder_name"].default)
+    known = smp.encoders.get_encoder_names()
+    if encoder not in known and not encoder.startswith(("tu-", "timm-")):
+        near = get_close_matches(encoder, known, n=3)
+        hint = f"; did you mean {' or '.join(near)}?" if near else "."
+        raise ModelError(f"model.encoder={encoder} is unknown{hint} Encoders are {', '.join(known)}, and "
+                         "tu-NAME for any of timm.")
+    if architecture == "DPT":
+        arguments = {"dynamic_img_size": True} | arguments          # else it takes one size only
     if encoder_weights is not None:
         require_weights(encoder, encoder_weights)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             warnings.simplefilter("ignore", UserWarning)       # what `encoder_weights` means for timm encoders
-            module: nn.Module = getattr(smp, architecture)(
+            module: nn.Module = kind(
                 encoder_name=encoder, encoder_weights=encoder_weights, in_channels=bands, classes=n_classes,
                 **arguments)
     except (KeyError, ValueError, TypeError, RuntimeError, NotImplementedError) as error:
-        near = get_close_matches(encoder, smp.encoders.get_encoder_names(), n=3)
-        hint = f" Known encoders near it: {', '.join(near)}." if near and encoder not in near else ""
-        raise ModelError(f"model {architecture} with encoder {encoder} cannot be built: "
-                         f"{str(error)[:300]}.{hint} Encoders are those of segmentation-models-pytorch, and "
-                         "tu-NAME for any of timm.") from error
+        raise ModelError(f"model {architecture} with encoder {encoder} cannot be built: {str(error)[:300]}") from error
+    if architecture == "DPT":
+        module.stride = 32        # type: ignore[assignment]      # one more halving than its encoder says
     return module
 
 
@@ -142,8 +158,9 @@ def build_model(choice: ModelChoice, *, bands: int, n_classes: int) -> Network:
         raise ModelError(f"{choice.name} returned {type(module).__name__}; a model function returns a torch.nn.Module.")
     if choice.weights_file is not None:
         load_weights_file(module, choice.weights_file)
-    stride = getattr(module, "stride", None) or getattr(getattr(module, "encoder", None), "output_stride", None)
-    return Network(module, bands=bands, n_classes=n_classes, stride=int(stride or DEFAULT_STRIDE))
+    said = [getattr(module, "stride", None), getattr(getattr(module, "encoder", None), "output_stride", None)]
+    stride = next((value for value in said if isinstance(value, int)), DEFAULT_STRIDE)
+    return Network(module, bands=bands, n_classes=n_classes, stride=stride)
 
 
 def _builder(name: str) -> tuple[Callable[..., nn.Module], bool]:

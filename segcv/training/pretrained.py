@@ -109,9 +109,6 @@ def _hub_place(encoder: str, weights: str) -> tuple[str, str | None, tuple[str, 
             raise ModelError(f"model.encoder_weights={weights}: timm has no pretrained weights for {encoder}. "
                              "Use model.encoder_weights=null or model.weights_file=PATH.")
         return known.hf_hub_id, None, ("model.safetensors", "pytorch_model.bin")
-    if encoder not in encoders:
-        raise ModelError(f"model.encoder={encoder} is unknown. Encoders are {', '.join(encoders)}, and tu-NAME for any "
-                         "of timm.")
     settings = encoders[encoder]["pretrained_settings"]
     if weights not in settings:
         raise ModelError(f"model.encoder_weights={weights} does not exist for {encoder}; it has "

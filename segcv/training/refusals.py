@@ -64,8 +64,8 @@ def explained(image_ids: Sequence[str]) -> Iterator[None]:
         if "more than 1 value per channel" not in str(error):
             raise
         raise TrainingError(f"This model normalises over its batch and pools to 1 x 1 px, so it cannot train on a "
-                            f"batch of one image ({_named(image_ids)}). Use batch_size=2 or more and at least two training "
-                            "images, or a model without global pooling.") from error
+                            f"batch of one image ({_named(image_ids)}). Use batch_size=2 or more and at least two "
+                            "training images, or a model without global pooling.") from error
 
 
 def _no_memory(image_ids: Sequence[str]) -> str:

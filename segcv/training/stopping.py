@@ -65,7 +65,7 @@ def inner_miou(network: Network, rows: pd.DataFrame, *, read: Callable[[Path, Pa
         image, truth = read(Path(image_path), Path(mask_path))
         height, width = truth.shape
         grown = padded(image, next_multiple(height, network.stride), next_multiple(width, network.stride))
-        logits = network.logits(to_input.of_images(grown[None]))[0, :, :height, :width]          # classes x H x W
+        logits = network.logits(to_input.of_images(np.stack([grown])))[0, :, :height, :width]          # classes x H x W
         found = logits.argmax(dim=0).to("cpu", torch.int32).numpy().astype(truth.dtype)
         matrices.append(confusion(truth, found, n_classes=labels.n_classes, void=labels.void))
     network.module.train()

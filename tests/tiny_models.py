@@ -1,0 +1,38 @@
+"""Model functions as a user would write them, for tests that name them as package.module:function."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+def pixelwise(*, bands: int, n_classes: int) -> nn.Module:
+    """A network that sees one pixel at a time, so that no window or padding can change its answer."""
+    module = nn.Sequential(nn.Conv2d(bands, 16, 1), nn.ReLU(), nn.Conv2d(16, n_classes, 1))
+    module.stride = 1
+    return module
+
+
+class Blur(nn.Module):
+    """The mean of 5 x 5 px of each band against 0: what it says depends on a pixel's surroundings."""
+
+    stride = 4
+
+    def __init__(self, *, bands: int, n_classes: int) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.linspace(-1, 1, n_classes))
+
+    def forward(self, x: Tensor) -> Tensor:
+        assert x.shape[2] % self.stride == 0 and x.shape[3] % self.stride == 0
+        mean = nn.functional.avg_pool2d(x, 5, stride=1, padding=2, count_include_pad=False).mean(dim=1, keepdim=True)
+        return mean * self.scale[:, None, None]
+
+
+def half_size(*, bands: int, n_classes: int) -> nn.Module:
+    """A network that answers at half the size of its image."""
+    return nn.Conv2d(bands, n_classes, 2, stride=2)
+
+
+def not_a_module(*, bands: int, n_classes: int) -> str:
+    """A function that is not one of models."""
+    return f"{bands} bands, {n_classes} classes"
