@@ -51,7 +51,8 @@ class Summary:
     interval or a note.
 
     `targets` maps each of the four weightings to its Estimates, the one to quote first; `headline` is the declared
-    one. `classes` holds per class the pooled score for these models. Tables that were not asked for are None.
+    one, `bounded_first` says whether to read its bounded interval first. `classes` holds the pooled score of each
+    class for these models. Parts whose tables were not given are None.
     """
 
     candidate: str
@@ -87,6 +88,7 @@ class Summary:
     leak: LeakGap | None
     missing: pd.DataFrame
     rest: tuple[str, ...]
+    bounded_first: bool
     cautions: tuple[str, ...]
 
 
@@ -172,7 +174,8 @@ def summarise(
         percentiles=percentiles,
         shares=class_shares(masks, images, scored.class_names) if masks is not None and images is not None else None,
         trivial=trivial, above_trivial=above, trivial_folds=trivial_folds, train=train, leak=leak,
-        missing=missing, rest=rest, cautions=cautions)
+        missing=missing, rest=rest,
+        bounded_first=_bounded_first(target, by_group.images), cautions=cautions)
 
 
 def _class_estimates(scored: ScoredImages, metric: str, level: float) -> dict[str, Estimate]:
@@ -182,6 +185,12 @@ def _class_estimates(scored: ScoredImages, metric: str, level: float) -> dict[st
                                 what=f"pooled, {scored.class_names[number]}", class_index=number)[0]
 
     return {name: one(number) for number, name in enumerate(scored.class_names)}
+
+
+def _bounded_first(target: str, images: Ints) -> bool:
+    """Whether the bounded interval is the one to read: few groups, few effective ones, or a dominant one."""
+    weights = images.astype(float) if target in ("equal_row", "pooled") else np.ones(len(images))
+    return len(weights) == 0 or bool(interval_cautions(weights, what=target))
 
 
 def _cautions(missing: int, scored: ScoredImages, folds: FoldStatistics, means: Floats, sizes: Ints) -> tuple[str, ...]:

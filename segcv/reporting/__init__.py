@@ -1,0 +1,17 @@
+"""Evidence to Sections to a report: markdown now, other formats from the same sections. No image is opened here.
+
+`write_report(folder, evidence)` writes cv_report.md, tables/*.csv and summary.json.
+"""
+
+from segcv.reporting.evidence import Evidence
+from segcv.reporting.markdown import escaped, page
+from segcv.reporting.numbers import cell_text, estimate_text
+from segcv.reporting.section import Block, Bullets, Cell, Commands, Paragraph, Section, Table
+from segcv.reporting.sections import RESULT_SECTIONS, SECTIONS, report_sections
+from segcv.reporting.writing import REPORT, SUMMARY, summary_json, write_report
+
+__all__ = [
+    "REPORT", "RESULT_SECTIONS", "SECTIONS", "SUMMARY", "Block", "Bullets", "Cell", "Commands", "Evidence",
+    "Paragraph", "Section", "Table", "cell_text", "escaped", "estimate_text", "page", "report_sections",
+    "summary_json", "write_report",
+]

@@ -1,0 +1,95 @@
+"""Sections about what the scores stand beside, and about the runs: baselines, missing cells, how to reproduce."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from segcv.reporting.evidence import Evidence
+from segcv.reporting.frames import estimates_table, frame_table, mapping_table
+from segcv.reporting.numbers import estimate_text, score_text
+from segcv.reporting.section import Block, Bullets, Commands, Paragraph, Section
+from segcv.reporting.sentences import say
+
+
+def trivial(evidence: Evidence) -> Section:
+    """The model beside a predictor that looks at nothing, fold by fold and by group."""
+    summary = evidence.summary
+    if summary is None or summary.trivial_folds is None or summary.above_trivial is None:
+        return Section(say("trivial"), (Paragraph(say("no_trivial")),))
+    places = ["repeat", "fold", "seed"]
+    both = summary.fold_table[[*places, "miou_pooled", "mdice_pooled"]].merge(
+        summary.trivial_folds[[*places, "miou_pooled", "mdice_pooled"]], on=places, suffixes=("", " trivial"))
+    both = both.rename(columns={"miou_pooled trivial": "mIoU trivial", "mdice_pooled trivial": "mean Dice trivial"})
+    return Section(say("trivial"), (
+        frame_table(both, name="trivial", title=say("trivial_folds"), why=say("why_run")),
+        Paragraph(say("trivial_difference", value=estimate_text(summary.above_trivial)))))
+
+
+def train(evidence: Evidence) -> Section:
+    """The same score on training and held-out images: a wide gap is memory, two low ones are too little training."""
+    summary = evidence.summary
+    if summary is None or summary.train is None:
+        return Section(say("train"), (Paragraph(say("no_train")),))
+    blocks: list[Block] = [frame_table(summary.train, name="train", title=say("train_table"), why=say("why_run"))]
+    blocks += [Paragraph(say("train_gap", gap=score_text(float(rows["gap"].mean())), score=name))
+               for name, rows in summary.train.groupby("score", sort=True)]
+    return Section(say("train"), tuple(blocks))
+
+
+def leak(evidence: Evidence) -> Section:
+    """What the same recipe scores under a split that ignores groups, or what to type to see it."""
+    summary = evidence.summary
+    if summary is None or summary.leak is None:
+        folds = ",".join(str(fold) for fold in range(summary.folds if summary is not None else 5))
+        return Section(say("leak"), (Paragraph(say("no_leak")),
+                                     Commands((f"python -m segcv.train -m split=random_kfold fold={folds}",))))
+    gap = summary.leak
+    named = {"random split": gap.random, "group split": gap.group, "random minus group": gap.difference}
+    return Section(say("leak"), (estimates_table(named, name="leak_gap", title=say("leak_table"), first="split"),))
+
+
+def missing(evidence: Evidence) -> Section:
+    """Which cells of repeat x fold x seed are missing, and the commands for them."""
+    if evidence.summary is not None:
+        summary = evidence.summary
+        absent, rest = summary.missing, summary.rest
+        whole = say("none_missing", runs=summary.runs, folds=summary.folds, repeats=summary.repeats,
+                    seeds=_listed(summary.seeds))
+    else:
+        absent = pd.concat([each.missing.assign(candidate=each.candidate) for each in evidence.results],
+                           ignore_index=True)
+        rest = tuple(dict.fromkeys(line for each in evidence.results for line in each.rest))
+        first = evidence.results[0].statistics
+        whole = say("none_missing", runs=sum(len(each.table) for each in evidence.results), folds=first.folds,
+                    repeats=first.repeats, seeds=first.seeds)
+    if absent.empty:
+        return Section(say("missing"), (Paragraph(whole),))
+    return Section(say("missing"), (frame_table(absent, name="missing", title=say("missing_cells")),
+                                    Paragraph(say("run_rest")), Commands(rest)))
+
+
+def reproduce(evidence: Evidence) -> Section:
+    """Model line, settings, software, seeds, fingerprints, and the commands."""
+    blocks: list[Block] = [Paragraph(say("model", model=evidence.model))] if evidence.model else []
+    level = 0.95
+    if evidence.summary is not None:
+        summary = evidence.summary
+        level = summary.level
+        blocks.append(Paragraph(say("run_line", runs=summary.runs, candidate=summary.candidate or "n/a",
+                                    folds=summary.folds, repeats=summary.repeats, seeds=_listed(summary.seeds))))
+    elif evidence.results:
+        level = evidence.results[0].mean.level
+    for name, values in (("fingerprints", evidence.fingerprints), ("settings", evidence.settings),
+                         ("software", evidence.software)):
+        if values:
+            blocks.append(mapping_table(values, name=name, title=say(name), columns=("name", "value")))
+    if evidence.notes:
+        blocks += [Paragraph(say("notes")), Bullets(evidence.notes)]
+    if evidence.commands:
+        blocks += [Paragraph(say("to_reproduce")), Commands(evidence.commands)]
+    blocks.append(Paragraph(say("how_made", level=f"{100 * level:.0f} %")))
+    return Section(say("reproduce"), tuple(blocks))
+
+
+def _listed(numbers: tuple[int, ...]) -> str:
+    return ",".join(map(str, numbers))

@@ -1,0 +1,81 @@
+"""The first screen: the answer in plain words, and the warnings that matter."""
+
+from __future__ import annotations
+
+from segcv.reporting.evidence import Evidence
+from segcv.reporting.markdown import SHOWN_NAME
+from segcv.reporting.numbers import estimate_text, score_text
+from segcv.reporting.section import Block, Bullets, Paragraph, Section
+from segcv.reporting.sentences import say
+from segcv.statistics import Summary
+
+
+def answer(evidence: Evidence) -> Section:
+    """The number to expect with its interval, for whom, the worst group, and marks that must not be missed."""
+    blocks: list[Block] = [Paragraph(mark, strong=True) for mark in marks(evidence)]
+    cautions: list[str] = []
+    if evidence.summary is not None:
+        blocks += [Paragraph(text) for text in _expected(evidence.summary)]
+        cautions += evidence.summary.cautions
+    for result in evidence.results:
+        blocks.append(Paragraph(say("results_expect", candidate=result.candidate, folds=result.statistics.folds,
+                                    unit=evidence.unit, value=estimate_text(result.mean))))
+        cautions += [text for text in result.cautions if text not in cautions]
+    if evidence.results:
+        blocks.append(Paragraph(say("results_only")))
+    if cautions:
+        blocks += [Paragraph(say("cautions")), Bullets(tuple(cautions))]
+    return Section(say("answer"), tuple(blocks))
+
+
+def marks(evidence: Evidence) -> tuple[str, ...]:
+    """What must be seen before any number: a leaking split, missing runs, look-alikes in groups, given marks."""
+    said = [say("mark_leaking")] if evidence.leaking else []
+    missing, runs = missing_and_runs(evidence)
+    if missing:
+        said.append(say("mark_missing", missing=missing, all=missing + runs))
+    if evidence.images is not None and "group_evidence" in evidence.images:
+        alike = int(evidence.images["group_evidence"].astype("str").str.startswith("near-duplicate").sum())
+        if alike:
+            said.append(say("mark_duplicates", images=alike))
+    return (*said, *evidence.marks)
+
+
+def missing_and_runs(evidence: Evidence) -> tuple[int, int]:
+    """Numbers of missing and of finished runs, over all candidates."""
+    if evidence.summary is not None:
+        return len(evidence.summary.missing), evidence.summary.runs
+    return sum(len(each.missing) for each in evidence.results), sum(len(each.table) for each in evidence.results)
+
+
+def _expected(summary: Summary) -> list[str]:
+    headline = summary.headline
+    said = [say("expect", unit=headline.unit, value=estimate_text(headline), groups=headline.groups,
+                weighting=say(summary.target), runs=summary.runs)]
+    if summary.bounded_first:
+        said[0] = f"{said[0]} " + say("expect_bounded", unit=headline.unit, bounded=estimate_text(summary.bounded),
+                                      method=headline.method, value=estimate_text(headline))
+    else:
+        said.append(say("bounded", value=estimate_text(summary.bounded), method=summary.bounded.method,
+                        target=summary.bounded.target))
+    said.append(say("recipe", value=estimate_text(summary.recipe)))
+    if len(summary.groups):
+        worst = summary.groups.iloc[0]
+        said.append(say("worst_group", group=short_name(worst["group_id"]), value=score_text(worst["score"]),
+                        images=int(worst["images"])))
+    if summary.trivial is not None and summary.above_trivial is not None:
+        said.append(say("above_trivial", trivial=estimate_text(summary.trivial),
+                        difference=estimate_text(summary.above_trivial)))
+    if summary.leak is not None:
+        gap = summary.leak.difference
+        key = "random_said" if gap.value > 0 and not (gap.has_interval and gap.low <= 0) else "random_less"
+        said.append(say(key, random=estimate_text(summary.leak.random), difference=estimate_text(gap)))
+    return said
+
+
+def short_name(name: object) -> str:
+    """A name as it may stand in a sentence: shortened in the middle, blank ones said so."""
+    shown = str(name)
+    if not shown.strip():
+        return say("blank")
+    return shown if len(shown) <= SHOWN_NAME else f"{shown[:SHOWN_NAME // 2]}…{shown[-SHOWN_NAME // 2 + 1:]}"

@@ -1,0 +1,41 @@
+"""Everything a report is made from: what statistics says, and what the command knows of data, split and runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pandas as pd
+
+from segcv.statistics import ResultsSummary, Summary
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """The tables, Estimates, settings and notes of one report.
+
+    Either `summary` (scores of images) or `results` (a plain table of fold scores) is there. `images` has image_id,
+    group_id and group_evidence; `balance` is printed as it is; `marks` are set in bold at the top (a leaking split
+    and missing cells mark the report by themselves); `commands` reproduce the runs; mappings are printed as tables.
+    """
+
+    summary: Summary | None = None
+    results: tuple[ResultsSummary, ...] = ()
+    unit: str = "score"                      # what the scores of `results` are called
+    source: str = ""                         # the table or folders the data came from
+    images: pd.DataFrame | None = None
+    balance: pd.DataFrame | None = None
+    split: Mapping[str, Any] = field(default_factory=dict)
+    leaking: bool = False
+    model: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    software: Mapping[str, str] = field(default_factory=dict)
+    fingerprints: Mapping[str, str] = field(default_factory=dict)
+    commands: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if (self.summary is None) == (not self.results):
+            raise ValueError("a report needs a summary of scores, or of results tables, and not both")

@@ -1,0 +1,119 @@
+"""What a part of a report says, free of format and language: paragraphs, lists, commands and tables of typed cells."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite, nan
+from typing import Literal
+
+from segcv.statistics import Estimate
+
+Format = Literal["text", "count", "score", "percent", "number"]
+STATISTICAL = ("score", "percent")       # numbers that owe an interval or a reason
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One value of a table: a text, or a number with its format, its interval and, without one, the reason."""
+
+    value: str | float
+    format: Format = "text"
+    low: float = nan
+    high: float = nan
+    why: str = ""
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether both ends are finite."""
+        return isfinite(self.low) and isfinite(self.high)
+
+
+def text(value: object) -> Cell:
+    """A cell that holds words or a name."""
+    return Cell(str(value))
+
+
+def count(value: float) -> Cell:
+    """A cell that holds an exact number of things."""
+    return Cell(float(value), "count")
+
+
+def score(value: float, why: str = "") -> Cell:
+    """A cell that holds a score without interval, for the reason `why`, or the one its table gives."""
+    return Cell(float(value), "score", why=why)
+
+
+def percent(value: float, why: str = "") -> Cell:
+    """A cell that holds a share in [0, 1], shown in percent."""
+    return Cell(float(value), "percent", why=why)
+
+
+def number(value: float) -> Cell:
+    """A cell that holds a plain number that describes the data or the method, not a result."""
+    return Cell(float(value), "number")
+
+
+def estimate(value: Estimate) -> Cell:
+    """A cell that holds an Estimate: its interval, or its reason."""
+    return Cell(value.value, "score", value.low, value.high, "" if value.has_interval else value.note)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of cells under named columns; `name` is its file name. `why` says why its bare scores have no interval.
+
+    Raises:
+        ValueError: a row is too short or long, or a score has neither an interval nor a reason.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    title: str = ""
+    why: str = ""
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise ValueError(f"table {self.name}: a row of {len(row)} cells under {len(self.columns)} columns")
+            bare = [cell for cell in row if cell.format in STATISTICAL and not cell.has_interval and not cell.why]
+            if bare and not self.why:
+                raise ValueError(f"table {self.name}: {bare[0].value} has no interval and no reason")
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Sentences; `strong` ones are marks that must not be missed."""
+
+    text: str
+    strong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bullets:
+    """A list of short texts."""
+
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """Lines to type."""
+
+    lines: tuple[str, ...]
+
+
+Block = Paragraph | Bullets | Commands | Table
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One part of a report."""
+
+    title: str
+    blocks: tuple[Block, ...]
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """Its tables, in order."""
+        return tuple(block for block in self.blocks if isinstance(block, Table))

@@ -1,0 +1,32 @@
+"""The parts of a report by name, in reading order. A new part is a function in one of these modules and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from segcv.reporting import about_data, about_runs, about_scores
+from segcv.reporting.answer import answer
+from segcv.reporting.evidence import Evidence
+from segcv.reporting.section import Section
+
+SECTIONS: dict[str, Callable[[Evidence], Section]] = {
+    "answer": answer,
+    "data": about_data.data,
+    "split": about_data.split,
+    "folds": about_scores.folds,
+    "averages": about_scores.averages,
+    "hard": about_scores.hard,
+    "undefined": about_scores.undefined,
+    "trivial": about_runs.trivial,
+    "train": about_runs.train,
+    "leak": about_runs.leak,
+    "missing": about_runs.missing,
+    "reproduce": about_runs.reproduce,
+}
+RESULT_SECTIONS = ("answer", "folds", "missing", "reproduce")     # all that a plain table of fold scores supports
+
+
+def report_sections(evidence: Evidence) -> tuple[Section, ...]:
+    """The sections of this report, in reading order; a results table supports only some."""
+    names = tuple(SECTIONS) if evidence.summary is not None else RESULT_SECTIONS
+    return tuple(SECTIONS[name](evidence) for name in names)

@@ -1,0 +1,128 @@
+"""The words of a report in one place; everything else in this room is free of language."""
+
+from __future__ import annotations
+
+SENTENCES: dict[str, str] = {
+    "title": "Cross-validation report",
+    "title_of": "Cross-validation report: {candidate}",
+    "blank": "(blank)",
+    # the answer
+    "answer": "What to expect",
+    "expect": "On a new group expect {unit} {value}: the mean over {groups} held-out groups, {weighting}, "
+              "of the {runs} trained models.",
+    "expect_bounded": "There are few groups or one is dominant, so read the bounded interval first: {unit} {bounded}; "
+                      "{method} gives {value}.",
+    "equal_group": "each group counting once",
+    "equal_row": "each image counting once",
+    "group_pooled": "each group scored from its summed pixels and counting once",
+    "pooled": "from pixels summed over all of them",
+    "recipe": "For the recipe itself, trained again with other seeds: {value}.",
+    "bounded": "Without leaning on any shape of distribution: {value} ({method}; {target}).",
+    "worst_group": "The hardest group is {group}: {value} over {images} images.",
+    "above_trivial": "A predictor that always says the most common training class reaches {trivial}; the model is "
+                     "{difference} above it.",
+    "random_said": "A random split would have said {random}, that is {difference} more.",
+    "random_less": "A random split says {random}; the difference is {difference}: here grouping changed little.",
+    "other_target": "This report was asked for target {target}; look at the split's own target first.",
+    "mark_leaking": "LEAKING SPLIT: images of one group are in training and in testing, so every score below is too "
+                    "good for new groups.",
+    "mark_missing": "NOT COMPLETE: {missing} of {all} runs are missing; the numbers below are about what is there.",
+    "mark_duplicates": "NEAR-DUPLICATES: {images} images were put into a group because they look like another image.",
+    "cautions": "Read with care:",
+    "results_expect": "{candidate}: mean over {folds} folds {unit} {value}.",
+    "results_only": "The input is a table with one score per fold and seed: it supports statements about folds only, "
+                    "not about groups, images or classes.",
+    # data
+    "data": "Data and groups",
+    "input": "Input: {source}; data id {data_id}; {images} images in {groups} groups.",
+    "formed": "How the group ids were formed (images by evidence):",
+    "evidence_unknown": "How the group ids were formed was not recorded.",
+    "sizes": "Groups hold {smallest} to {largest} images, {median} in the middle. The largest, {largest_group}, holds "
+             "{share} of the images; by images the groups weigh like {effective} equal ones.",
+    "icc": "Images of one group score alike to the degree {icc} (intraclass correlation; 0 not at all, 1 wholly): "
+           "{verdict} grouping. The design effect is {effect}.",
+    "shares": "Share of the labelled pixels by group and class",
+    "all_groups": "all groups",
+    "why_shares": "shares of counted pixels are exact for these images",
+    # split
+    "split": "Split",
+    "balance": "Balance of the folds",
+    "no_balance": "No balance table was given.",
+    # folds
+    "folds": "Scores by fold",
+    "by_fold": "Held-out scores of each run",
+    "over_folds": "Over folds",
+    "by_class": "Each class over all held-out images, pixels summed",
+    "fold_interval": "Mean over folds: {value}, {method} ({note}).",
+    "why_run": "one run is one network on one fold: it has no interval of its own",
+    "why_over_folds": "the spread over folds mixes groups, models and images; intervals are in the other tables",
+    "sd_note": "SD divides by n - 1; standard error = SD / sqrt(folds); each fold's value is its mean over seeds.",
+    "sd_unknown": "n/a where a single seed or repeat was run: unknown, not zero",
+    # averages
+    "averages": "The averages side by side",
+    "averages_by_policy": "One set of pixel counts, many averages; columns are policies for classes that are absent",
+    "averages_policy": "This report's policy is {policy}. The span is what the policy alone can change.",
+    "span_over": "Over the averages called {prefix} and all policies the same counts give {low} to {high}.",
+    "why_averages": "intervals are given for the four targets in the next table",
+    "targets": "Estimates with intervals",
+    # hard
+    "hard": "Percentiles, worst groups, worst images",
+    "percentiles": "Percentiles",
+    "worst_groups": "Groups from the worst",
+    "worst_images": "Images from the worst",
+    "more_rows": "The first {shown} of {all}; the rest is in {file}.",
+    "why_one_group": "one group is one observation; what new groups do is in the estimates",
+    "why_one_image": "one image is one observation",
+    # undefined
+    "undefined": "Undefined, missed, false alarms",
+    "undefined_cells": "Cells (run x image) by state; an absent class is undefined there and is left out, never 0 or 1",
+    "undefined_images": "{images} images have no labelled pixel and no score; they are left out of the means.",
+    "why_rates": "counts of these cells; the intervals of means are above",
+    # baseline
+    "trivial": "Trivial predictor",
+    "trivial_folds": "Model beside the predictor that always says the most common class of the fold's training pixels",
+    "no_trivial": "Not computed: it needs the mask profile and the roles of the split.",
+    "trivial_difference": "Model minus trivial predictor, by group: {value}.",
+    # train
+    "train": "Training score beside held-out score",
+    "train_table": "By run",
+    "no_train": "No training scores were kept with these runs.",
+    "train_gap": "The models score {gap} more on the images they were trained on, in the mean over runs ({score}).",
+    # leak
+    "leak": "What a random split would have said",
+    "leak_table": "The same recipe under both splits, groups counting once",
+    "no_leak": "Not run. To see what a split that ignores groups would have claimed:",
+    # missing
+    "missing": "What is missing",
+    "none_missing": "Nothing: all {runs} runs ({folds} folds, {repeats} repeats, seeds {seeds}) are there.",
+    "missing_cells": "Missing runs",
+    "run_rest": "To run the rest:",
+    # reproduce
+    "reproduce": "Model, settings, software, how to reproduce",
+    "model": "Model: {model}.",
+    "run_line": "{runs} runs of candidate {candidate}: folds {folds}, repeats {repeats}, seeds {seeds}.",
+    "settings": "Settings",
+    "software": "Software",
+    "fingerprints": "Fingerprints",
+    "notes": "Notes",
+    "to_reproduce": "To reproduce:",
+    "how_made": "Undefined numbers are shown as n/a. Intervals are {level} intervals unless they say otherwise.",
+}
+
+COLUMNS: dict[str, str] = {
+    "miou_pooled": "mIoU", "mdice_pooled": "mean Dice", "miou_image": "mIoU per image", "sd_over_folds": "SD (n-1)",
+    "standard_error": "standard error", "low": "min", "high": "max", "sd_over_seeds": "SD over seeds (n-1)",
+    "sd_over_repeats": "SD over repeats (n-1)", "group_id": "group", "image_id": "image", "sd_over_columns":
+    "SD over seeds or repeats", "false_alarm": "false alarm", "miss_rate": "miss rate", "false_alarm_rate":
+    "false-alarm rate", "held_out": "held out", "labelled_pixels": "labelled pixels",
+}
+
+
+def say(key: str, **values: object) -> str:
+    """The sentence called `key` with its values put in."""
+    return SENTENCES[key].format(**values)
+
+
+def column(name: str) -> str:
+    """What a table calls the column `name`."""
+    return COLUMNS.get(name, name)

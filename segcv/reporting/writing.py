@@ -1,0 +1,122 @@
+"""A report on disk: cv_report.md for people, tables/*.csv and summary.json for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from segcv.reporting.answer import marks
+from segcv.reporting.evidence import Evidence
+from segcv.reporting.markdown import page
+from segcv.reporting.section import Cell, Table
+from segcv.reporting.sections import report_sections
+from segcv.reporting.sentences import say
+from segcv.statistics import FoldStatistics, ResultsSummary, Summary
+from segcv.tables import write_json, write_text
+
+REPORT, SUMMARY, TABLES = "cv_report.md", "summary.json", "tables"
+
+
+def write_report(folder: Path, evidence: Evidence) -> Path:
+    """The path of cv_report.md, written with tables/*.csv and summary.json; same evidence, same bytes.
+
+    The tables of an earlier report in the same folder are replaced; other files are left alone.
+    """
+    sections = report_sections(evidence)
+    candidate = evidence.summary.candidate if evidence.summary is not None else ""
+    title = say("title_of", candidate=candidate) if candidate else say("title")
+    written = {f"{_file_name(table.name)}.csv": table for section in sections for table in section.tables}
+    for name, table in written.items():
+        write_text(folder / TABLES / name, csv_text(table))
+    for path in sorted((folder / TABLES).glob("*.csv")):
+        if path.name not in written:
+            path.unlink()
+    write_json(folder / SUMMARY, summary_json(evidence))
+    write_text(folder / REPORT, page(title, sections))
+    return folder / REPORT
+
+
+def csv_text(table: Table) -> str:
+    """The table with full numbers; columns of intervals get `low` and `high`, undefined is blank."""
+    wide = [any(row[place].has_interval for row in table.rows) for place in range(len(table.columns))]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([name for place, label in enumerate(table.columns)
+                     for name in ([label, f"{label} low", f"{label} high"] if wide[place] else [label])])
+    for row in table.rows:
+        writer.writerow([value for place, cell in enumerate(row) for value in
+                         ([_plain(cell), _number(cell.low), _number(cell.high)] if wide[place] else [_plain(cell)])])
+    return out.getvalue()
+
+
+def summary_json(evidence: Evidence) -> dict[str, Any]:
+    """The report's numbers for programs; undefined numbers are null in the file."""
+    head: dict[str, Any] = {"marks": list(marks(evidence)), "leaking": evidence.leaking,
+                            "fingerprints": dict(evidence.fingerprints), "model": evidence.model}
+    tail = {"notes": list(evidence.notes), "settings": dict(evidence.settings), "software": dict(evidence.software),
+            "commands": list(evidence.commands)}
+    if evidence.summary is not None:
+        return {**head, **_scores_json(evidence.summary), **tail}
+    results = [_results_json(each) for each in evidence.results]
+    first = results[0] if len(results) == 1 else {}
+    return {**head, "unit": evidence.unit, **first, "candidates": results, **tail}
+
+
+def _scores_json(summary: Summary) -> dict[str, Any]:
+    return {
+        "candidate": summary.candidate, "metric": summary.metric, "policy": summary.policy, "target": summary.target,
+        "level": summary.level, "runs": summary.runs, "grid": {
+            "folds": summary.folds, "repeats": summary.repeats, "seeds": list(summary.seeds)},
+        "headline": summary.headline.to_json(), "bounded": summary.bounded.to_json(),
+        "recipe": summary.recipe.to_json(),
+        "folds": _folds_json(summary.fold_statistics) | {"interval": summary.fold_mean.to_json()},
+        "targets": {name: [each.to_json() for each in estimates] for name, estimates in summary.targets.items()},
+        "classes": {name: each.to_json() for name, each in summary.classes.items()},
+        "averages": _records(summary.averages), "undefined": _records(summary.undefined),
+        "groups": {"images": summary.profile.images, "groups": summary.profile.groups,
+                   "smallest": summary.profile.smallest, "largest": summary.profile.largest,
+                   "largest_group": summary.profile.largest_group, "largest_share": summary.profile.largest_share,
+                   "effective": summary.profile.effective, "icc": summary.profile.icc.to_json(),
+                   "design_effect": summary.profile.design_effect, "verdict": summary.profile.verdict},
+        "percentiles": [each.to_json() for each in summary.percentiles],
+        "worst_group": _records(summary.groups.head(1))[0] if len(summary.groups) else None,
+        "trivial": summary.trivial.to_json() if summary.trivial is not None else None,
+        "above_trivial": summary.above_trivial.to_json() if summary.above_trivial is not None else None,
+        "leak_gap": {"random": summary.leak.random.to_json(), "group": summary.leak.group.to_json(),
+                     "difference": summary.leak.difference.to_json()} if summary.leak is not None else None,
+        "missing": _records(summary.missing), "rest": list(summary.rest), "cautions": list(summary.cautions),
+    }
+
+
+def _results_json(result: ResultsSummary) -> dict[str, Any]:
+    return {"candidate": result.candidate,
+            "folds": _folds_json(result.statistics) | {"interval": result.mean.to_json()}, "missing": _records(result.missing), "rest": list(result.rest), "cautions": list(result.cautions)}
+
+
+def _folds_json(said: FoldStatistics) -> dict[str, Any]:
+    return {"mean": said.mean, "sd": said.sd_over_folds, "standard_error": said.standard_error, "min": said.low,
+            "max": said.high, "n": said.folds, "undefined": said.undefined, "sd_over_seeds": said.sd_over_seeds,
+            "seeds": said.seeds, "sd_over_repeats": said.sd_over_repeats, "repeats": said.repeats}
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+
+
+def _plain(cell: Cell) -> str:
+    return cell.value if isinstance(cell.value, str) else _number(cell.value)
+
+
+def _number(value: float) -> str:
+    if not isfinite(value):
+        return ""
+    return str(int(value)) if value == int(value) and abs(value) < 2**53 else repr(float(value))
+
+
+def _file_name(name: str) -> str:
+    return "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in name).lstrip(".")[:100]
