@@ -44,8 +44,8 @@ def leak(evidence: Evidence) -> Section:
         return Section(say("leak"), (Paragraph(say("no_leak")),
                                      Commands((f"python -m segcv.train -m split=random_kfold fold={folds}",))))
     gap = summary.leak
-    named = {"random split": gap.random, "group split": gap.group, "random minus group": gap.difference}
-    return Section(say("leak"), (estimates_table(named, name="leak_gap", title=say("leak_table"), first="split"),))
+    named = ((each.target, each) for each in (gap.random, gap.group, gap.difference))
+    return Section(say("leak"), (estimates_table(named, name="leak_gap", title=say("leak_table"), first="what"),))
 
 
 def missing(evidence: Evidence) -> Section:
@@ -59,9 +59,9 @@ def missing(evidence: Evidence) -> Section:
         absent = pd.concat([each.missing.assign(candidate=each.candidate) for each in evidence.results],
                            ignore_index=True)
         rest = tuple(dict.fromkeys(line for each in evidence.results for line in each.rest))
-        first = evidence.results[0].statistics
-        whole = say("none_missing", runs=sum(len(each.table) for each in evidence.results), folds=first.folds,
-                    repeats=first.repeats, seeds=first.seeds)
+        table = pd.concat([each.table for each in evidence.results])
+        whole = say("none_missing", runs=len(table), folds=table["fold"].nunique(), repeats=table["repeat"].nunique(),
+                    seeds=_listed(tuple(sorted(table["seed"].unique()))))
     if absent.empty:
         return Section(say("missing"), (Paragraph(whole),))
     return Section(say("missing"), (frame_table(absent, name="missing", title=say("missing_cells")),

@@ -9,7 +9,7 @@ from segcv.reporting.evidence import Evidence
 from segcv.reporting.frames import estimates_table, frame_table
 from segcv.reporting.numbers import estimate_text, score_text
 from segcv.reporting.section import Block, Paragraph, Section
-from segcv.reporting.sentences import say
+from segcv.reporting.sentences import column, say
 from segcv.statistics import Summary, fold_summary
 
 OVER_FOLDS = ["score", "mean", "sd_over_folds", "standard_error", "low", "high", "folds", "undefined", "sd_over_seeds",
@@ -25,7 +25,7 @@ def folds(evidence: Evidence) -> Section:
         note = say("fold_interval", value=estimate_text(summary.fold_mean), method=summary.fold_mean.method,
                    note=summary.fold_mean.note)
         blocks += [Paragraph(note),
-                   estimates_table(summary.classes, name="classes", title=say("by_class"), first="class")]
+                   estimates_table(summary.classes.items(), name="classes", title=say("by_class"), first="class")]
     for result in evidence.results:
         table = result.table[["candidate", "repeat", "fold", "seed", "score"]]
         suffix = result.candidate if len(evidence.results) > 1 else ""
@@ -49,8 +49,7 @@ def averages(evidence: Evidence) -> Section:
     if np.isfinite(numbers).any():
         low, high = (score_text(float(end(numbers))) for end in (np.nanmin, np.nanmax))
         blocks.append(Paragraph(say("span_over", prefix=summary.headline.unit, low=low, high=high)))
-    listed = {f"{target} {number}": each for target, estimates in summary.targets.items()
-              for number, each in enumerate(estimates, 1)}
+    listed = ((each.target, each) for estimates in summary.targets.values() for each in estimates)
     blocks.append(estimates_table(listed, name="estimates", title=say("targets"), first="target"))
     return Section(say("averages"), tuple(blocks))
 
@@ -61,7 +60,7 @@ def hard(evidence: Evidence) -> Section:
         return Section(say("hard"), ())
     summary = evidence.summary
     return Section(say("hard"), (
-        estimates_table({each.target: each for each in summary.percentiles}, name="percentiles",
+        estimates_table(((each.target, each) for each in summary.percentiles), name="percentiles",
                         title=say("percentiles"), first="percentile"),
         frame_table(summary.groups, name="groups", title=say("worst_groups"), why=say("why_one_group"),
                     formats={"fold": "count"}),
@@ -81,8 +80,9 @@ def undefined(evidence: Evidence) -> Section:
 
 def _folds(table: pd.DataFrame, over: pd.DataFrame, *, suffix: str = "") -> list[Block]:
     end = f"_{suffix}" if suffix else ""
+    named = over[OVER_FOLDS].assign(score=over["score"].map(column))
     return [frame_table(table, name=f"folds{end}", title=say("by_fold"), why=say("why_run")),
-            frame_table(over[OVER_FOLDS], name=f"over_folds{end}", title=say("over_folds"), why=say("why_over_folds")),
+            frame_table(named, name=f"over_folds{end}", title=say("over_folds"), why=say("why_over_folds")),
             Paragraph(f"{say('sd_note')} {say('sd_unknown')}.")]
 
 

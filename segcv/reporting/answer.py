@@ -49,15 +49,16 @@ def missing_and_runs(evidence: Evidence) -> tuple[int, int]:
 
 
 def _expected(summary: Summary) -> list[str]:
-    headline = summary.headline
-    said = [say("expect", unit=headline.unit, value=estimate_text(headline), groups=headline.groups,
-                weighting=say(summary.target), runs=summary.runs)]
-    if summary.bounded_first:
-        said[0] = f"{said[0]} " + say("expect_bounded", unit=headline.unit, bounded=estimate_text(summary.bounded),
-                                      method=headline.method, value=estimate_text(headline))
+    headline, bounded = summary.headline, summary.bounded
+    models = say("one_model") if summary.runs == 1 else say("many_models", runs=summary.runs)
+    first = bounded if summary.bounded_first and summary.target in ("equal_group", "group_pooled") else headline
+    said = [say("expect", unit=headline.unit, value=estimate_text(first), groups=headline.groups,
+                weighting=say(summary.target), models=models)]
+    if first is bounded:
+        said.append(say("few_groups", method=bounded.method, target=bounded.target, value=estimate_text(headline),
+                        usual=headline.method))
     else:
-        said.append(say("bounded", value=estimate_text(summary.bounded), method=summary.bounded.method,
-                        target=summary.bounded.target))
+        said.append(say("bounded", value=estimate_text(bounded), method=bounded.method, target=bounded.target))
     said.append(say("recipe", value=estimate_text(summary.recipe)))
     if len(summary.groups):
         worst = summary.groups.iloc[0]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pandas as pd
 
-from segcv.reporting.section import Cell, Format, Table
+from segcv.reporting.section import Cell, Format, Table, count, estimate, text
 from segcv.reporting.sentences import column
 from segcv.statistics import Estimate
 
@@ -26,18 +26,17 @@ def frame_table(frame: pd.DataFrame, *, name: str, title: str = "", why: str = "
     return Table(name, tuple(column(str(label)) for label in frame.columns), rows, title, why)
 
 
-def estimates_table(named: Mapping[str, Estimate], *, name: str, title: str, first: str) -> Table:
+def estimates_table(named: Iterable[tuple[str, Estimate]], *, name: str, title: str, first: str) -> Table:
     """One row per Estimate: name, value with interval, method, groups, runs, undefined."""
     rows = tuple((
-        Cell(label), Cell(each.value, "score", each.low, each.high, "" if each.has_interval else each.note),
-        Cell(each.method), Cell(each.target), Cell(float(each.groups), "count"), Cell(float(each.runs), "count"),
-        Cell(float(each.undefined), "count")) for label, each in named.items())
-    return Table(name, (first, "value", "method", "of", "groups", "runs", "undefined"), rows, title)
+        text(label), estimate(each), text(each.method), count(each.groups), count(each.runs), count(each.undefined))
+        for label, each in named)
+    return Table(name, (first, "value", "method", "groups", "runs", "undefined"), rows, title)
 
 
 def mapping_table(values: Mapping[str, object], *, name: str, title: str, columns: tuple[str, str]) -> Table:
     """Nested settings as dotted names and texts, in the order given."""
-    return Table(name, columns, tuple((Cell(key), Cell(value)) for key, value in _flat(values, "")), title)
+    return Table(name, columns, tuple((text(key), text(value)) for key, value in _flat(values, "")), title)
 
 
 def _flat(values: Mapping[str, object], prefix: str) -> list[tuple[str, str]]:
@@ -62,5 +61,5 @@ def _format(values: pd.Series, label: str) -> Format:
 
 def _cell(value: object, kind: Format) -> Cell:
     if kind == "text" or isinstance(value, str):
-        return Cell(str(value))
+        return text(value)
     return Cell(float(value) if isinstance(value, int | float | np.number) else float("nan"), kind)

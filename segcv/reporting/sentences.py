@@ -9,9 +9,11 @@ SENTENCES: dict[str, str] = {
     # the answer
     "answer": "What to expect",
     "expect": "On a new group expect {unit} {value}: the mean over {groups} held-out groups, {weighting}, "
-              "of the {runs} trained models.",
-    "expect_bounded": "There are few groups or one is dominant, so read the bounded interval first: {unit} {bounded}; "
-                      "{method} gives {value}.",
+              "of {models}.",
+    "one_model": "one trained model",
+    "many_models": "the {runs} trained models",
+    "few_groups": "There are few groups, or one is dominant: this is the bounded interval ({method}; {target}). The "
+                  "usual one: {value} ({usual}).",
     "equal_group": "each group counting once",
     "equal_row": "each image counting once",
     "group_pooled": "each group scored from its summed pixels and counting once",
@@ -19,11 +21,10 @@ SENTENCES: dict[str, str] = {
     "recipe": "For the recipe itself, trained again with other seeds: {value}.",
     "bounded": "Without leaning on any shape of distribution: {value} ({method}; {target}).",
     "worst_group": "The hardest group is {group}: {value} over {images} images.",
-    "above_trivial": "A predictor that always says the most common training class reaches {trivial}; the model is "
-                     "{difference} above it.",
+    "above_trivial": "A predictor that always says the most common training class reaches {trivial}; the model minus "
+                     "this predictor is {difference}.",
     "random_said": "A random split would have said {random}, that is {difference} more.",
     "random_less": "A random split says {random}; the difference is {difference}: here grouping changed little.",
-    "other_target": "This report was asked for target {target}; look at the split's own target first.",
     "mark_leaking": "LEAKING SPLIT: images of one group are in training and in testing, so every score below is too "
                     "good for new groups.",
     "mark_missing": "NOT COMPLETE: {missing} of {all} runs are missing; the numbers below are about what is there.",
@@ -52,7 +53,7 @@ SENTENCES: dict[str, str] = {
     "folds": "Scores by fold",
     "by_fold": "Held-out scores of each run",
     "over_folds": "Over folds",
-    "by_class": "Each class over all held-out images, pixels summed",
+    "by_class": "Each class over all held-out images, pixels summed, for these models",
     "fold_interval": "Mean over folds: {value}, {method} ({note}).",
     "why_run": "one run is one network on one fold: it has no interval of its own",
     "why_over_folds": "the spread over folds mixes groups, models and images; intervals are in the other tables",
@@ -125,4 +126,7 @@ def say(key: str, **values: object) -> str:
 
 def column(name: str) -> str:
     """What a table calls the column `name`."""
+    for prefix, shown in (("iou ", "IoU "), ("dice ", "Dice ")):
+        if name.startswith(prefix):
+            return shown + name.removeprefix(prefix)
     return COLUMNS.get(name, name)

@@ -95,7 +95,8 @@ def _scores_json(summary: Summary) -> dict[str, Any]:
 
 def _results_json(result: ResultsSummary) -> dict[str, Any]:
     return {"candidate": result.candidate,
-            "folds": _folds_json(result.statistics) | {"interval": result.mean.to_json()}, "missing": _records(result.missing), "rest": list(result.rest), "cautions": list(result.cautions)}
+            "folds": _folds_json(result.statistics) | {"interval": result.mean.to_json()},
+            "missing": _records(result.missing), "rest": list(result.rest), "cautions": list(result.cautions)}
 
 
 def _folds_json(said: FoldStatistics) -> dict[str, Any]:

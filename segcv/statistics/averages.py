@@ -36,8 +36,8 @@ GroupAverage = Callable[[Counts, Labels, Policy], float]
 def averages_table(scored: ScoredImages, *, metric: str = "iou") -> pd.DataFrame:
     """Every average of the held-out images: one row per name, one column per policy, and their span; in [0, 1].
 
-    Each is computed within a column (a pass over all folds) and then averaged over columns. Rows to which the
-    policy does not apply hold one value, in `union`. `averaged` says over what.
+    Each is computed within a column (a pass over all folds) and then averaged over columns. Where the policy
+    has no effect its columns agree. `averaged` says over what.
     """
     source_id = scored.rows["source_id"].to_numpy(dtype=object)
     parts = [(scored.counts.take(inside), scored.group[inside], source_id[inside])
@@ -70,7 +70,8 @@ def averages_table(scored: ScoredImages, *, metric: str = "iou") -> pd.DataFrame
         rows.append({"average": f"{prefix}_source", "averaged": "source images, patches added first", **{
             policy: _over([equal_row(_by_source(counts, group, source), metric=metric, policy=policy)
                            for counts, group, source in parts]) for policy in POLICIES}})
-    rows += [{"average": name, "averaged": text, "union": _over([value(counts) for counts, _, _ in parts])}
+    rows += [{"average": name, "averaged": text,
+              **dict.fromkeys(POLICIES, _over([value(counts) for counts, _, _ in parts]))}
              for name, text, value in (
                  ("micro_iou", "pixels of all images and classes", micro_iou),
                  ("frequency_weighted_iou", "classes, weighted by true pixels", frequency_weighted_iou),

@@ -101,7 +101,7 @@ def interval_cautions(weights: Floats, *, what: str) -> tuple[str, ...]:
         said.append(f"{what}: only {count} groups; trust the bounded interval first")
     if count >= FEWEST_GROUPS and effective < FEWEST_GROUPS:
         said.append(f"{what}: {count} groups weigh like {effective:.1f}; trust the bounded interval first")
-    if largest > LARGEST_SHARE:
+    if count >= FEWEST_GROUPS and largest > LARGEST_SHARE:
         said.append(f"{what}: one group holds {largest:.0%} of the weight")
     return tuple(said)
 
