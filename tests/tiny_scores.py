@@ -12,7 +12,8 @@ TRUTH = (60, 30, 10)           # pixels of each class in an image of 100
 
 
 def tiny_scores(
-    *, groups: int = 10, folds: int = 5, seeds: Sequence[int] = (0,), repeats: int = 1, names: Sequence[str] | None = None,
+    *, groups: int = 10, folds: int = 5, seeds: Sequence[int] = (0,), repeats: int = 1,
+    names: Sequence[str] | None = None,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Scores and runs: group g has 2 + g % 3 images; misses of a class fall to the next one and grow with the group.
 
@@ -40,8 +41,8 @@ def tiny_scores(
                         fp = np.array([fn[1], fn[0], 0])
                     rows += [(f"r{repeat}-f{fold}-s{seed}", f"{ids[group]}/{image}", number, ids[group], "",
                               int(tp[number]), int(fp[number]), int(fn[number]), 100) for number in range(3)]
-    table = pd.DataFrame(rows, columns=["run_id", "image_id", "class_id", "group_id", "source_id", "tp", "fp", "fn", "valid"])
-    return table, pd.DataFrame(runs)
+    columns = ["run_id", "image_id", "class_id", "group_id", "source_id", "tp", "fp", "fn", "valid"]
+    return pd.DataFrame(rows, columns=columns), pd.DataFrame(runs)
 
 
 def tiny_tables(scores: pd.DataFrame, runs: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:

@@ -90,7 +90,7 @@ def scored_images(
         raise TableError(f"scores: column {absent[0]} is missing. Join the runs: each row needs repeat, fold and seed.")
     head = table.drop_duplicates(["run_id", "image_id"])[
         ["run_id", *PLACE, "image_id", "group_id", "source_id"]].astype(dict.fromkeys(PLACE, "int64"))
-    _refuse_torn(head)
+    _refuse_torn(table)
     head = head.sort_values(["repeat", "seed", "fold", "image_id"], kind="stable").reset_index(drop=True)
     order = pd.MultiIndex.from_frame(head[["run_id", "image_id"]])
     row = order.get_indexer(pd.MultiIndex.from_frame(table[["run_id", "image_id"]]))
@@ -110,16 +110,17 @@ def _placed(table: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     return table.merge(place.assign(run_id=place["run_id"].astype("str")), on="run_id", how="left", validate="m:1")
 
 
-def _refuse_torn(head: pd.DataFrame) -> None:
+def _refuse_torn(table: pd.DataFrame) -> None:
     for one, several, what in (("image_id", ["group_id"], "is in two groups"),
                                ("run_id", list(PLACE), "is in two places")):
-        pairs = head[[one, *several]].drop_duplicates()
+        pairs = table[[one, *several]].drop_duplicates()
         torn = pairs[pairs[one].duplicated(keep=False)]
         if len(torn):
             name = torn[one].iloc[0]
             found = torn.loc[torn[one] == name, several].astype("str").agg(" ".join, axis=1).tolist()
             raise RunError(f"{one} {name} {what}: {found[0]} and {found[1]}. The runs come from different splits.")
-    again = head[head.duplicated(["repeat", "fold", "seed", "image_id"])]
+    head = table[["run_id", *PLACE, "image_id"]].drop_duplicates()
+    again = head[head.duplicated([*PLACE, "image_id"])]
     if len(again):
         raise RunError(f"Image {again['image_id'].iloc[0]} was scored twice for fold={again['fold'].iloc[0]} "
                        f"seed={again['seed'].iloc[0]}: two runs fill one cell. Keep one.")

@@ -30,8 +30,8 @@ def group_means(means: list[float], sizes: list[int] | None = None, *, columns: 
     group = np.repeat(np.arange(count), size)
     scores = np.tile(np.array(means)[:, None], (1, columns))
     fold = np.tile((np.arange(count) // 2)[:, None], (1, columns))
-    return GroupScores(tuple(f"g{number}" for number in range(count)), scores, fold, np.zeros(columns, np.int64), size, 0,
-                       scores[group], group, fold[group, 0])
+    return GroupScores(tuple(f"g{number}" for number in range(count)), scores, fold, np.zeros(columns, np.int64),
+                       size, 0, scores[group], group, fold[group, 0])
 
 
 def test_bootstrap_t_agrees_with_every_possible_draw_of_five_groups():
@@ -44,7 +44,8 @@ def test_bootstrap_t_agrees_with_every_possible_draw_of_five_groups():
         moved = np.mean(draw) - mean
         t.append(moved / error if len(set(draw)) > 1 else math.copysign(math.inf, moved))
     t.sort()
-    exact = (mean - t[round(.975 * 3125) - 1] * spread / math.sqrt(5), mean - t[round(.025 * 3125)] * spread / math.sqrt(5))
+    half = spread / math.sqrt(5)
+    exact = (mean - t[round(.975 * 3125) - 1] * half, mean - t[round(.025 * 3125)] * half)
 
     low, high = bootstrap_t(scores, level=.95, rng=np.random.default_rng(0), bounds=(-9, 9))
 
@@ -105,11 +106,11 @@ def test_below_five_groups_only_the_bounded_interval_is_given():
 def test_cr2_of_equal_sizes_is_the_group_variance_with_g_minus_one():
     """By hand: with w = 1/G, sum w²d²/(1-w) = sum d²/(G(G-1)) = s²/G, and the degrees of freedom are G - 1."""
     means = [.4, .5, .6, .7, .5, .9]
-    low, high = (.6 - 2.570582 * np.std(means, ddof=1) / math.sqrt(6), .6 + 2.570582 * np.std(means, ddof=1) / math.sqrt(6))
+    half = 2.570582 * np.std(means, ddof=1) / math.sqrt(6)
 
     these, _ = equal_row_estimates(group_means(means, [3] * 6), unit="mIoU", level=.95, runs=1)
 
-    assert (these.low, these.high) == pytest.approx((low, high), abs=1e-5)
+    assert (these.low, these.high) == pytest.approx((.6 - half, .6 + half), abs=1e-5)
     assert these.method.endswith("df 5.0")
 
 

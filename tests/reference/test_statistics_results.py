@@ -21,11 +21,12 @@ from segcv.statistics import (
 
 
 def results(scores: list[float], *, candidate: str = "unet", seed: int = 0) -> pd.DataFrame:
-    return pd.DataFrame({"candidate": candidate, "fold": range(len(scores)), "seed": seed, "split_id": "abc", "score": scores})
+    return pd.DataFrame({"candidate": candidate, "fold": range(len(scores)), "seed": seed, "split_id": "abc",
+                         "score": scores})
 
 
 def test_sd_divides_by_n_minus_one_and_the_standard_error_by_root_n():
-    """By hand: squares of .1 0 .05 .1 .05 sum to .025; sqrt(.025/4) = .079057, over sqrt 5 = .035355. Divisor n: .0707."""
+    """By hand: squares of .1 0 .05 .1 .05 sum to .025; sqrt(.025/4) = .079057, over sqrt 5 = .035355."""
     with pytest.warns(SegcvWarning, match="a single seed"):
         (said,) = summarise_results(results([.60, .70, .65, .80, .75]), folds=5, seeds=[0])
 
@@ -89,7 +90,7 @@ def test_the_published_cases_give_their_values(shared: Path):
 
 
 def test_the_corrected_t_counts_the_folds_that_share_training_images():
-    """By hand: differences .1 .2 .3, mean .2, s2 .01; plain .2/sqrt(.01/3) = 3.4641; corrected .2/sqrt(.01(1/3+1/2))."""
+    """Differences .1 .2 .3: mean .2, s2 .01; plain .2/sqrt(.01/3) = 3.4641, corrected .2/sqrt(.01(1/3+1/2))."""
     table = pd.concat([results([.5, .5, .5], candidate="a"), results([.4, .3, .2], candidate="b")])
 
     found = compare_results(table, "a", "b")
@@ -102,7 +103,7 @@ def test_the_corrected_t_counts_the_folds_that_share_training_images():
 def test_candidates_on_other_splits_or_cells_are_not_compared():
     other = results([.4, .3, .2], candidate="b")
 
-    with pytest.raises(RunError, match="abc.*xyz"):
+    with pytest.raises(RunError, match=r"abc.*xyz"):
         compare_results(pd.concat([results([.5, .5, .5], candidate="a"), other.assign(split_id="xyz")]), "a", "b")
     with pytest.raises(RunError, match="fold=2 seed=0 is missing for 'a'"):
         compare_results(pd.concat([results([.5, .5], candidate="a"), other]), "a", "b")

@@ -10,7 +10,9 @@ from segcv.statistics import drawn_variances, model_factor, repeated_variances, 
 TRUTH = {"group": .06, "model": .015, "interaction": .02, "image": .06, "residual": .03}      # standard deviations
 
 
-def simulated(rng: np.random.Generator, *, sizes: np.ndarray, fold: np.ndarray, columns: int) -> tuple[np.ndarray, np.ndarray]:
+def simulated(
+    rng: np.random.Generator, *, sizes: np.ndarray, fold: np.ndarray, columns: int,
+) -> tuple[np.ndarray, np.ndarray]:
     """Image scores (images x columns) and the group of each image, from the model of the methods page."""
     group = np.repeat(np.arange(len(sizes)), sizes)
     a = rng.normal(0, TRUTH["group"], len(sizes))
@@ -38,7 +40,7 @@ def test_sums_of_squares_of_a_table_worked_by_hand():
 
 
 def test_components_are_unbiased_for_unequal_folds_and_groups():
-    """600 simulated tables, folds of 5/1/4/5/5 groups; each mean within 3.5 Monte-Carlo standard errors of the truth."""
+    """600 simulated tables, folds of 5/1/4/5/5 groups; means within 3.5 Monte-Carlo standard errors of the truth."""
     rng = np.random.default_rng(0)
     fold = np.repeat(np.arange(5), [5, 1, 4, 5, 5])
     sizes = np.array([1, 2, 3, 12, 40, 2, 5, 5, 9, 1, 3, 3, 8, 2, 6, 4, 15, 2, 1, 7])
