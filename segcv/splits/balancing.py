@@ -20,7 +20,8 @@ ALL_PAIRS = 120        # up to so many groups every swap is tried; beyond, a sam
 SAMPLE = 3000          # swaps tried at a time
 PATIENCE = 12          # samples without gain before the search ends
 MOST_STEPS = 4000
-RESTARTS, RESTARTS_SAMPLED = 8, 2
+RESTARTS, RESTARTS_SAMPLED = 20, 2
+SLACK = 0.03           # mean cost above the best that the walk may reach
 
 
 def balanced_folds(amounts: NDArray[np.generic], *, folds: int, rng: Generator) -> Ints:
@@ -33,14 +34,14 @@ def balanced_folds(amounts: NDArray[np.generic], *, folds: int, rng: Generator) 
     mass = mass[:, mass.sum(0) > 0] / mass.sum(0)[mass.sum(0) > 0]               # groups x columns, columns sum to 1
     scale = _Scale(folds=folds, columns=mass.shape[1], floor=np.maximum(0, mass.max(0) * folds - 1))
     extended = np.hstack([mass, mass > 0])                                       # with the number of groups per cell
-    best: tuple[float, Ints] | None = None
+    ends: list[tuple[float, Ints]] = []
     for _ in range(RESTARTS if len(mass) <= ALL_PAIRS else RESTARTS_SAMPLED):
         fold = _greedy(mass, folds, rng)
-        cost = _improve(extended, fold, scale, rng)
-        if best is None or cost < best[0] - 1e-12:
-            best = cost, fold
-    assert best is not None
-    return best[1]
+        ends.append((_improve(extended, fold, scale, rng), fold))
+    cost, best = min(ends, key=lambda end: end[0])
+    if len(mass) <= ALL_PAIRS and sum(_same_partition(best, fold) for _, fold in ends) > 1:
+        _wander(extended, best, scale, rng, limit=cost + rng.exponential(SLACK))
+    return best
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,29 @@ def _improve(extended: Floats, fold: Ints, scale: _Scale, rng: Generator) -> flo
             load[k] = extended[fold == k].sum(0)
         cost = float(_total(scale, load))
     return cost
+
+
+def _wander(extended: Floats, fold: Ints, scale: _Scale, rng: Generator, *, limit: float) -> None:
+    """As many random moves and swaps in `fold` as there are groups, none to a cost above `limit`."""
+    with_nothing = np.vstack([extended, np.zeros(extended.shape[1])])
+    n, everything = len(extended), np.triu_indices(len(extended), 1)
+    for _ in range(n):
+        load = np.stack([extended[fold == k].sum(0) for k in range(scale.folds)])
+        one, other, source, target = _steps(fold, scale.folds, everything, rng)
+        after = _cost_after(scale, load, with_nothing[other] - with_nothing[one], source, target)
+        open_steps = np.flatnonzero(after <= limit)
+        if not len(open_steps):
+            return
+        step = rng.choice(open_steps)
+        fold[one[step]] = target[step]
+        if other[step] < n:
+            fold[other[step]] = source[step]
+
+
+def _same_partition(one: Ints, other: Ints) -> bool:
+    """Do both put the same groups together, whatever number the folds have?"""
+    cells = len(np.unique(np.stack([one, other]), axis=1).T)
+    return cells == len(np.unique(one)) == len(np.unique(other))
 
 
 def _total(scale: _Scale, load: Floats) -> Floats:
