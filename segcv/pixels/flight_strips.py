@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from segcv.tables import stream, write_text
 
 CLASS_NAMES = ("field", "forest", "water", "building")
-COLORS = np.array([[150, 132, 92], [62, 96, 54], [58, 84, 118], [186, 170, 164]], float)      # classes x RGB
+COLORS = np.array([[150, 132, 92], [62, 96, 54], [58, 84, 118], [204, 84, 74]], float)      # classes x RGB
 TEXTURE = np.array([9.0, 26.0, 3.0, 7.0])                # grey levels, SD of the fine texture of each class
 
 
@@ -58,11 +58,11 @@ def write_flight_strips(folder: Path, *, strips: int = 12, patches: int = 20, si
 
 
 def _strip(name: str, rng: Generator) -> _Strip:
-    season = rng.normal(0, 1, 3) * np.array([16.0, 12.0, 16.0])          # one tint over the whole strip
-    own = rng.normal(0, 13, COLORS.shape)                                # and one for each kind of land
-    return _Strip(name, gain=float(rng.uniform(0.72, 1.22)), colors=COLORS + season + own,
-                  noise=float(rng.uniform(4, 12)), haze=float(rng.uniform(0, 0.35)),
-                  buildings=int(rng.integers(6, 22)))
+    season = rng.normal(0, 1, 3) * np.array([10.0, 8.0, 10.0])          # one tint over the whole strip
+    own = rng.normal(0, 7, COLORS.shape)                                # and one for each kind of land
+    return _Strip(name, gain=float(rng.uniform(0.78, 1.18)), colors=COLORS + season + own,
+                  noise=float(rng.uniform(4, 11)), haze=float(rng.uniform(0, 0.3)),
+                  buildings=int(rng.integers(8, 26)))
 
 
 def _land(rng: Generator, height: int, width: int, buildings: int) -> NDArray[np.uint8]:
@@ -72,7 +72,7 @@ def _land(rng: Generator, height: int, width: int, buildings: int) -> NDArray[np
     classes[relief > 0.35] = 1
     classes[_smooth_noise(rng, (height, width), 18) > 1.05] = 2
     for _ in range(buildings):
-        tall, wide = rng.integers(5, 11, 2)
+        tall, wide = rng.integers(8, 15, 2)
         top, left = rng.integers(0, height - tall), rng.integers(0, width - wide)
         footprint = classes[top:top + tall, left:left + wide]
         if (footprint == 0).all():

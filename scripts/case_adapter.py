@@ -1,0 +1,272 @@
+"""Runs a case (`case.json` beside small inputs) through segcv's commands and compares what came out.
+
+The neutral names of a case are translated to settings, the commands run in an empty folder, and each expected key
+is read back from the files they wrote. Knows names of settings and of results, never of cases.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+COMMANDS = {"split", "train", "aggregate"}       # those that segcv has
+FOUND_AT = Path(__file__).parents[1]
+
+
+def quoted(value: Any) -> str:
+    """A value as Hydra's command line takes it."""
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{key}:{quoted(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(quoted(item) for item in value) + "]"
+    if value is None:
+        return "null"
+    return f"'{value}'" if isinstance(value, str) else json.dumps(value)
+
+
+SETTINGS: dict[str, Callable[[Any, Path], list[str]]] = {
+    "num_classes": lambda value, case: [f"data.num_classes={value}"],
+    "class_names": lambda value, case: [f"data.classes={quoted(value)}"],
+    "ignore_index": lambda value, case: [f"data.ignore={value}"],
+    "mask_values": lambda value, case: [f"data.values={quoted(value)}"],
+    "class_colors": lambda value, case: ["data.colors=" + quoted(
+        {f"{red:02X}{green:02X}{blue:02X}": int(class_id) for class_id, (red, green, blue) in value.items()})],
+    "in_channels": lambda value, case: [f"data.bands={value}"],
+    "image_dir": lambda value, case: [f"data.images={quoted(str(case / value))}"],
+    "mask_dir": lambda value, case: [f"data.masks={quoted(str(case / value))}"],
+    "n_splits": lambda value, case: [f"split.folds={value}"],
+    "splits_file": lambda value, case: ["split=from_table", f"split.table={quoted(str(case / value))}"],
+    "group_from_name": lambda value, case: [f"group.pattern={value}"],
+    "source_regex": lambda value, case: [f"group.pattern={quoted(value)}"],
+    "dedup": lambda value, case: ["group.near_duplicates=null"] if value == "off" else [],
+    "dedup_threshold": lambda value, case: [f"group.near_duplicates={value}"],
+    "fold": lambda value, case: [f"fold={value}"],
+    "seed": lambda value, case: [f"seed={value}"],
+    "validation_fold": lambda value, case: ["trainer.stopping=early", f"trainer.validation_fold={value}"],
+    "batch_size": lambda value, case: [f"trainer.batch_size={value}"],
+    "epochs": lambda value, case: [f"trainer.epochs={value}"],
+    "model": lambda value, case: [f"model={value}"],
+    "results": lambda value, case: [f"results={quoted(str(case / value))}"],
+    "seeds": lambda value, case: [f"seeds={quoted(value)}"],
+}
+
+
+@dataclass
+class Outcome:
+    """What the commands left: exit code, text, files."""
+
+    case: Path
+    work: Path
+    code: int
+    text: str
+
+    def only(self, pattern: str) -> Path:
+        """The one file that matches."""
+        found = sorted(self.work.glob(pattern))
+        assert len(found) == 1, f"expected one {pattern}, found {len(found)}"
+        return found[0]
+
+    def json(self, pattern: str) -> Any:
+        return json.loads(self.only(pattern).read_text(encoding="utf-8"))
+
+    @property
+    def split(self) -> Path:
+        return self.only("splits/*/manifest.json").parent
+
+    @property
+    def images(self) -> pd.DataFrame:
+        """The images table in the order of the case's rows."""
+        images = pd.read_csv(self.split / "images.csv", dtype="str", keep_default_na=False)
+        rows = pd.read_csv(self.case / "dataset.csv", dtype="str", keep_default_na=False).drop_duplicates("image_path")
+        names = [Path(path).with_suffix("").as_posix() for path in rows["image_path"]]
+        return images.set_index("image_id").loc[names].reset_index()
+
+    def preprocessing(self) -> dict[str, Any]:
+        return self.json("runs/*/repeat-*/fold-*/seed-*/model/model.json")["preprocessing"]
+
+    def train_pixels(self, class_id: int, group: str) -> int:
+        """Pixels of a class in the training images of the fold that holds the group out."""
+        masks = pd.read_parquet(self.split / "mask_profile.parquet")
+        for path in sorted(self.split.glob("roles/repeat-0/fold-*.parquet")):
+            roles = pd.read_parquet(path)
+            if group in set(roles.loc[roles["role"] == "held_out", "group_id"]):
+                train = set(roles.loc[roles["role"] == "train", "image_id"])
+                rows = masks["image_id"].isin(train) & masks["class_id"].eq(class_id)
+                return int(masks.loc[rows, "pixels"].sum())
+        raise AssertionError(f"no fold holds out {group}")
+
+    def by_test_group(self) -> dict[str, list[float]]:
+        """held-out group -> mean and SD of the first band used in that fold."""
+        found = {}
+        for path in sorted(self.work.glob("runs/*/repeat-*/fold-*/seed-*/model/model.json")):
+            fold = int(path.parents[2].name.removeprefix("fold-"))
+            roles = pd.read_parquet(self.split / f"roles/repeat-0/fold-{fold}.parquet")
+            preprocessing = json.loads(path.read_text(encoding="utf-8"))["preprocessing"]
+            for group in roles.loc[roles["role"] == "held_out", "group_id"].unique():
+                found[group] = [preprocessing["mean"][0], preprocessing["std"][0]]
+        return found
+
+    def history(self) -> pd.DataFrame:
+        return pd.read_csv(self.only("runs/*/repeat-*/fold-*/seed-*/history.csv"))
+
+    def run(self) -> dict[str, Any]:
+        return self.json("runs/*/repeat-*/fold-*/seed-*/run.json")
+
+    def summary(self) -> dict[str, Any]:
+        return self.json("report/summary.json")
+
+
+def partition(ids: list[str]) -> list[list[int]]:
+    """Row numbers that share an id, in order of their first row."""
+    rows: dict[str, list[int]] = {}
+    for row, group in enumerate(ids):
+        rows.setdefault(group, []).append(row)
+    return list(rows.values())
+
+
+RESULTS: dict[str, Callable[[Outcome], Any]] = {
+    "n_images": lambda out: len(out.images),
+    "n_groups": lambda out: out.images["group_id"].nunique(),
+    "group_names": lambda out: sorted(out.images["group_id"].unique()),
+    "same_group": lambda out: partition(out.images["group_id"].tolist()),
+    "norm_mean_0_255": lambda out: out.preprocessing()["mean"],
+    "norm_std_0_255": lambda out: out.preprocessing()["std"],
+    "norm_mean_native": lambda out: out.preprocessing()["mean"],
+    "norm_std_native": lambda out: out.preprocessing()["std"],
+    "norm_mean_std_0_255_by_test_group": lambda out: out.by_test_group(),
+    "all_losses_finite": lambda out: bool(out.history()["loss"].map(math.isfinite).all()),
+    "n_images_without_labelled_pixels": lambda out: out.run()["unlabelled_train_images"],
+    "completes": lambda out: out.run()["status"] == "finished",
+    "n_train_images": lambda out: out.run()["train_images"],
+    "n_test_images_scored": lambda out: pd.read_parquet(
+        out.only("runs/*/repeat-*/fold-*/seed-*/scores.parquet"))["image_id"].nunique(),
+    "mean": lambda out: out.summary()["folds"]["mean"],
+    "sd_over_folds": lambda out: out.summary()["folds"]["sd"],
+    "standard_error": lambda out: out.summary()["folds"]["standard_error"],
+    "sd_over_seeds": lambda out: out.summary()["folds"]["sd_over_seeds"],
+}
+PATTERNS: dict[str, Callable[..., Any]] = {
+    r"train_pixels_of_class_(\d+)_when_(.+)_is_tested": lambda out, c, group: out.train_pixels(int(c), group),
+}
+
+
+def read_result(key: str, outcome: Outcome) -> Any:
+    """The result that a case calls `key`."""
+    if key in RESULTS:
+        return RESULTS[key](outcome)
+    for pattern, read in PATTERNS.items():
+        if match := re.fullmatch(pattern, key):
+            return read(outcome, *match.groups())
+    raise LookupError(f"segcv does not report {key} yet")
+
+
+def same(found: Any, expected: Any, tolerance: float) -> bool:
+    """Equal, numbers within the tolerance; null is undefined."""
+    if isinstance(expected, dict):
+        return isinstance(found, dict) and found.keys() == expected.keys() and all(
+            same(found[key], expected[key], tolerance) for key in expected)
+    if isinstance(expected, list):
+        return len(found) == len(expected) and all(map(same, found, expected, [tolerance] * len(expected)))
+    if isinstance(expected, int | float) and not isinstance(expected, bool):
+        return found is not None and math.isclose(found, expected, rel_tol=0, abs_tol=tolerance)
+    return bool(found == expected)
+
+
+def run(case: Path, work: Path, description: dict[str, Any]) -> Outcome:
+    """Run the case's command in the empty folder `work`."""
+    kind, args = description["command_kind"], dict(description["args"])
+    if kind not in COMMANDS:
+        raise LookupError(f"segcv has no command {kind} yet")
+    unknown = [name for name in args if name not in SETTINGS]
+    if unknown:
+        raise LookupError(f"segcv has no setting for {', '.join(unknown)} yet")
+    overrides = [override for name, value in args.items() for override in SETTINGS[name](value, case)]
+    command = [sys.executable, "-m", f"segcv.{kind}"]
+    if kind == "aggregate":
+        overrides = [override.replace("split.folds=", "folds=") for override in overrides] + ["out=report"]
+    elif "image_dir" not in args:
+        overrides.append(f"data.table={quoted(str(case / 'dataset.csv'))}")
+    if kind == "train":
+        overrides += [] if "epochs" in args else ["trainer.epochs=1"]
+        overrides += ["workers=0"]
+        if "fold" not in args and description["expect"] == "value":
+            command.append("-m")
+            overrides.append(f"fold={','.join(map(str, range(args['n_splits'])))}")
+        elif "fold" not in args:
+            overrides.append("fold=0")
+    if "splits_file" in args:
+        overrides = [override for override in overrides if not override.startswith("split.folds=")]
+    done = subprocess.run([*command, *overrides], cwd=work, capture_output=True, text=True)
+    print(f"$ python {' '.join(command[1:] + overrides)}\n{done.stdout}{done.stderr}exit code {done.returncode}")
+    return Outcome(case, work, done.returncode, done.stderr + done.stdout)
+
+
+def holds(token: str, text: str) -> bool:
+    """Does the text hold the token, case ignored; `a|b` means either."""
+    return any(word.lower() in text.lower() for word in token.split("|"))
+
+
+def faults(outcome: Outcome, description: dict[str, Any]) -> list[str]:
+    """What differs from what the case expects."""
+    expect, expected = description["expect"], description["expected"]
+    tokens = expected.get("message_contains", [])
+    values = {key: value for key, value in expected.items()
+              if key not in ("message_contains", "tolerance", "value") and not key.startswith("wrong_value")}
+    values |= expected.get("value", {})
+    found = []
+    if expect == "error":
+        results = [*outcome.work.glob("splits/*/manifest.json"), *outcome.work.glob("runs/**/run.json"),
+                   *outcome.work.glob("report/*")]
+        if outcome.code == 0:
+            found.append("expected an error; the exit code is 0")
+        if "Traceback" in outcome.text:
+            found.append("a traceback instead of a message")
+        if results:
+            found.append(f"an error, and yet result files: {', '.join(map(str, results))}")
+        found += [f"the message lacks {token!r}" for token in tokens if not holds(token, outcome.text)]
+        return found
+    if outcome.code != 0:
+        return [f"exit code {outcome.code}"]
+    if expect == "warning":
+        said = [line for line in outcome.text.splitlines()
+                if line.startswith("warning:") and all(holds(token, line) for token in tokens)]
+        if len(said) != 1:
+            found.append(f"{len(said)} warnings hold {tokens}, expected one")
+    for key, value in values.items():
+        result = read_result(key, outcome)
+        print(f"{key}: {result}")
+        if not same(result, value, expected.get("tolerance", 1e-6)):
+            found.append(f"{key} is {result}, expected {value}")
+    reported = [path.read_text(encoding="utf-8") for path in outcome.work.glob("report/summary.json")]
+    found += [f"the wrong value {value} is reported" for key, value in expected.items()
+              if key.startswith("wrong_value") and any(f"{value:.4f}" in text for text in reported)]
+    return found
+
+
+def main(case: Path) -> int:
+    """Run the case; 0 if it came out as expected."""
+    description = json.loads((case / "case.json").read_text(encoding="utf-8"))
+    print(f"{description['id']}: {description['what']}")
+    with tempfile.TemporaryDirectory() as work:
+        try:
+            wrong = faults(run(case, Path(work), description), description)
+        except LookupError as error:
+            wrong = [str(error)]
+    for fault in wrong:
+        print(f"FAILED: {fault}")
+    print("passed" if not wrong else f"failed; {description['because']}")
+    return bool(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]).absolute()))

@@ -1,0 +1,111 @@
+"""Open the study that settings describe: make its split folder the first time, afterwards only read it."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from segcv.errors import SegcvWarning, SplitError
+from segcv.groups import assign_groups
+from segcv.pixels import LabelMap, Profile, changed_images, check_data, data_id
+from segcv.settings import DataSettings, GroupSettings, SplitSettings
+from segcv.splits import Split, check_split_fits, cut_roles, read_split, roles_from_table, write_split
+from segcv.study.naming import data_name, given_groups, images_table, labels_of
+from segcv.tables import Progress, fingerprint, make_once, quiet
+
+FROM_TABLE = "from_table"
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What an evaluation stands on: images with groups, what their masks mean, and who plays which role."""
+
+    name: str
+    labels: LabelMap
+    split: Split
+    made: bool                    # by this call, with its warnings; else an earlier one made it
+
+
+def split_folder(data: DataSettings, group: GroupSettings, split: SplitSettings, *, splits: Path) -> Path:
+    """Where the split of these settings lies: other settings, or data in another place, give another folder."""
+    places = {key: str(Path(value).absolute()) if value else None
+              for key, value in (("table", data.table), ("images", data.images), ("masks", data.masks),
+                                 ("folds", split.table))}
+    settings = {"data": _effective(data, {"table", "images", "masks", "root", "name"}), "places": places,
+                "group": asdict(group), "split": _effective(split, {"table"})}
+    return splits / data_name(data) / f"{split.name}-{fingerprint([settings], length=8)}"
+
+
+def open_study(data: DataSettings, group: GroupSettings, split: SplitSettings, *, splits: Path, cache: Path,
+               workers: int = 1, progress: Progress = quiet) -> Study:
+    """The study that these settings describe, its split made if it is not there (once, whoever else is asking).
+
+    Making it reads every image and mask once and refuses what cannot be trained on. Later calls compare sizes and
+    times of the files, and the content of those that differ.
+
+    Raises:
+        SegcvError: the data, the groups or the folds cannot be had, or a split that is there no longer fits the data.
+    """
+    _refuse_settings(split)
+    folder = split_folder(data, group, split, splits=splits)
+    images = given_groups(images_table(data, cache=cache), group)
+    made = make_once(folder, partial(_make, data=data, group=group, split=split, images=images, place=folder,
+                                     workers=workers, progress=progress))
+    saved = read_split(folder)
+    if not made:
+        check_split_fits(saved, images)
+        _refuse_changed_files(saved)
+    return Study(data_name(data), LabelMap.from_json(saved.settings["labels"]), saved, made)
+
+
+def _make(beside: Path, *, data: DataSettings, group: GroupSettings, split: SplitSettings, images: pd.DataFrame,
+          place: Path, workers: int, progress: Progress) -> None:
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", SegcvWarning)
+        labels = labels_of(data, images)
+        profile = check_data(images, labels, bands=data.bands, nodata=data.nodata, max_pixels=data.max_pixels,
+                             processes=max(1, workers), progress=progress)
+        grouped = assign_groups(images, profile.looks, pattern=group.pattern, max_distance=group.near_duplicates,
+                                folds=split.folds or 2)
+        roles = _roles(grouped, profile, labels, split)
+    settings: dict[str, Any] = {"data": asdict(data), "group": asdict(group), "split": asdict(split),
+                                "labels": labels.to_json()}
+    notes = [str(warning.message) for warning in said if issubclass(warning.category, SegcvWarning)]
+    write_split(beside, images=grouped, roles=roles, profile=profile, data_id=data_id(profile, labels),
+                settings=settings, notes=notes, place=place)
+    for warning in said:
+        warnings.warn(warning.message, warning.category, stacklevel=2)
+
+
+def _roles(images: pd.DataFrame, profile: Profile, labels: LabelMap, split: SplitSettings) -> pd.DataFrame:
+    if split.name == FROM_TABLE:
+        assert split.table is not None
+        return roles_from_table(Path(split.table), images)
+    return cut_roles(images, profile.masks, splitter=split.name, folds=split.folds, repeats=split.repeats,
+                     seed=split.seed, locked_groups=split.locked_groups, max_per_group=split.max_per_group,
+                     class_names=labels.names)
+
+
+def _refuse_settings(split: SplitSettings) -> None:
+    if split.name == FROM_TABLE and split.table is None:
+        raise SplitError("split=from_table needs the table: split.table=FILE (CSV with image_path or image_id and fold).")
+    if split.name != FROM_TABLE and split.table is not None:
+        raise SplitError(f"split.table={split.table} has an effect with split=from_table only.")
+
+
+def _refuse_changed_files(saved: Split) -> None:
+    changed = changed_images(saved.images, saved.profile)
+    if changed:
+        raise SplitError(f"{saved.folder / 'manifest.json'} does not match the data: {len(changed)} images or masks have "
+                         f"changed since it was made ({', '.join(changed[:3])}). Move or delete {saved.folder} and "
+                         "make it again: python -m segcv.split")
+
+
+def _effective(settings: DataSettings | SplitSettings, without: set[str]) -> dict[str, Any]:
+    return {key: str(value) if isinstance(value, dict) else value
+            for key, value in asdict(settings).items() if key not in without}
