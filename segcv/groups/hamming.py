@@ -13,25 +13,28 @@ from numpy.typing import NDArray
 
 FEW = 3000           # up to here all with all is quicker than loading the compiled join
 MANY = 30_000        # from here on two shared bands are asked for: more tables, far smaller buckets
+MOST_BITS = 22       # beyond this distance bands are too narrow to help
 WIDEST_KEY = 20      # bits; a longer key is cut, which costs comparisons and no pair
 
 
-def hamming_pairs(hashes: NDArray[np.uint64], *,
-                  max_distance: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def hamming_pairs(hashes: NDArray[np.uint64], *, max_distance: int, shared_bands: int | None = None,
+                  ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Every pair i < j of positions whose hashes differ in at most `max_distance` bits, and that distance.
 
     Sorted by i, then j. The hashes must all be different (collapse equal ones first: a pile of them has quadratically
-    many pairs). Exact: no pair is missed and none is reported twice.
+    many pairs). Exact: no pair is missed and none is reported twice. `shared_bands` is r above, 0 compares all with
+    all; it changes the time and not the result, and is chosen by the number of hashes if None.
 
     >>> i, j, distance = hamming_pairs(np.array([0b0000, 0b0111, 0b1111], np.uint64), max_distance=3)
     >>> list(zip(i.tolist(), j.tolist(), distance.tolist()))
     [(0, 1, 3), (1, 2, 1)]
     """
-    bands = max_distance + (1 if len(hashes) < MANY else 2)
-    if len(hashes) <= FEW or bands > 24:
+    if shared_bands is None:
+        shared_bands = 0 if len(hashes) <= FEW or max_distance > MOST_BITS else 1 if len(hashes) < MANY else 2
+    if shared_bands == 0:
         first, second = _all_with_all(hashes, max_distance)
     else:
-        first, second = _banded(hashes, max_distance, bands)
+        first, second = _banded(hashes, max_distance, max_distance + shared_bands)
     order = np.lexsort((second, first))
     first, second = first[order], second[order]
     return first, second, np.bitwise_count(hashes[first] ^ hashes[second]).astype(np.int64)
