@@ -38,10 +38,10 @@ def data(tmp_path: Path) -> pd.DataFrame:
 
 def write(folder: Path, images: pd.DataFrame, **choices: object) -> str:
     roles = cut_roles(images, masks_of(images), splitter="group_kfold", folds=4, repeats=1, seed=0)
-    settings = {"profile": profile_of(images), "masks": masks_of(images), "data_id": "data", "leaking": False,
-                "settings": {"name": "group_kfold", "folds": 4}, "seed": 0, "target": "equal_group",
+    settings = {"roles": roles, "profile": profile_of(images), "masks": masks_of(images), "data_id": "data",
+                "leaking": False, "settings": {"name": "group_kfold", "folds": 4}, "seed": 0, "target": "equal_group",
                 "class_names": ["soil"], "notes": ["said while cutting"]}
-    return write_split(folder, images=images, roles=roles, **(settings | choices))
+    return write_split(folder, images=images, **(settings | choices))
 
 
 def test_a_split_reads_back_as_it_was_written(tmp_path, data):
@@ -82,6 +82,17 @@ def test_lists_for_people_are_tables_of_their_own(tmp_path, data):
     assert sorted([*train["image_id"], *held_out["image_id"]]) == sorted(data["image_id"])
     assert set(held_out["image_path"]) <= set(data["image_path"])
     assert set(read_split(final).images["mask_path"]) == set(data["mask_path"])
+
+
+def test_lists_of_further_repeats_lie_in_their_own_folder(tmp_path, data):
+    """Their paths are relative to that folder; read_images makes them absolute again."""
+    roles = cut_roles(data, None, splitter="group_kfold", folds=2, repeats=2, seed=0)
+    write(tmp_path / "split", data, roles=roles)
+    held_out = [read_images(tmp_path / "split/repeat-1" / f"fold_{fold}_val.csv") for fold in range(2)]
+    split = read_split(tmp_path / "split")
+
+    assert (split.repeats, split.folds) == (2, 2)
+    assert sorted(path for table in held_out for path in table["image_path"]) == sorted(data["image_path"])
 
 
 def test_the_same_roles_have_the_same_id_wherever_the_files_lie(tmp_path, data):
