@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
@@ -15,7 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 from segcv.errors import SegcvError, SegcvWarning
 from segcv.settings import AggregateCommand, SplitCommand, TrainCommand
 
-Settings = TypeVar("Settings")
+Item = TypeVar("Item")
 
 _COMMANDS: dict[str, type] = {"split": SplitCommand, "train": TrainCommand, "aggregate": AggregateCommand}
 for _name, _schema in _COMMANDS.items():
@@ -48,6 +48,13 @@ def command(name: str) -> Callable[[Callable[[Any], None]], Callable[[], None]]:
                     raise SystemExit(f"error: {error}") from error
         return main
     return start
+
+
+def progress_bar(items: Iterable[Item], *, total: int, what: str) -> Iterable[Item]:
+    """The Progress of the commands: a bar on stderr, silent where nobody looks."""
+    from tqdm import tqdm
+
+    yield from tqdm(items, total=total, desc=what, disable=None, leave=False)
 
 
 def as_dict(settings: Any) -> dict[str, Any]:

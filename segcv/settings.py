@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+TARGETS = ("equal_group", "equal_row", "group_pooled", "pooled")     # what the primary number weighs alike
+
 
 @dataclass
 class DataSettings:
@@ -60,13 +62,14 @@ class ModelSettings:
 @dataclass
 class LossSettings:
     name: str = "cross_entropy+dice"
-    class_weights: str = "none"          # none, inverse_frequency, median_frequency: counted on training groups only
+    class_weights: str = "median_frequency"  # none, inverse_frequency, median_frequency: of training groups only
 
 
 @dataclass
 class OptimSettings:
-    lr: float = 0.003
+    lr: float = 0.005
     weight_decay: float = 0.01
+    schedule: str = "one_cycle"          # one_cycle, cosine (after the warm-up), constant
     warmup: float = 0.1                  # share of the steps
     clip: float | None = None            # largest norm of the gradient
 
@@ -79,8 +82,8 @@ class AugmentSettings:
 
 @dataclass
 class TrainerSettings:
-    epochs: int = 8
-    batch_size: int = 8
+    epochs: int = 10
+    batch_size: int = 4
     stopping: str = "fixed"              # fixed epochs, or early: on an inner hold-out of the training groups
     patience: int = 5
     validation_share: float = 0.2        # share of the training groups held out inside, for stopping=early

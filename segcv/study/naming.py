@@ -34,7 +34,7 @@ def images_table(data: DataSettings, *, cache: Path) -> pd.DataFrame:
         raise ConfigError("data.table and data.images or data.masks are both given; name the table or the two folders.")
     if (data.images is None) != (data.masks is None):
         given, missing = ("images", "masks") if data.masks is None else ("masks", "images")
-        raise ConfigError(f"data.{given} is given and data.{missing} is not; both folders are needed: data.{missing}=FOLDER")
+        raise ConfigError(f"data.{given} is given and data.{missing} is not; name both folders: data.{missing}=FOLDER")
     if data.mask_suffix and data.images is None:
         raise ConfigError(f"data.mask_suffix={data.mask_suffix} has an effect with data.images and data.masks only.")
     if data.table is not None:

@@ -13,8 +13,17 @@ import pandas as pd
 from segcv.errors import SegcvWarning, SplitError
 from segcv.groups import assign_groups
 from segcv.pixels import LabelMap, Profile, changed_images, check_data, data_id
-from segcv.settings import DataSettings, GroupSettings, SplitSettings
-from segcv.splits import Split, check_split_fits, cut_roles, read_split, roles_from_table, write_split
+from segcv.settings import TARGETS, DataSettings, GroupSettings, SplitSettings
+from segcv.splits import (
+    SPLITTERS,
+    Split,
+    check_split_fits,
+    cut_roles,
+    groups_on_two_sides,
+    read_split,
+    roles_from_table,
+    write_split,
+)
 from segcv.study.naming import data_name, given_groups, images_table, labels_of
 from segcv.tables import Progress, fingerprint, make_once, quiet
 
@@ -69,15 +78,19 @@ def _make(beside: Path, *, data: DataSettings, group: GroupSettings, split: Spli
         warnings.simplefilter("always", SegcvWarning)
         labels = labels_of(data, images)
         profile = check_data(images, labels, bands=data.bands, nodata=data.nodata, max_pixels=data.max_pixels,
-                             processes=max(1, workers), progress=progress)
+                             workers=max(1, workers), progress=progress)
         grouped = assign_groups(images, profile.looks, pattern=group.pattern, max_distance=group.near_duplicates,
                                 folds=split.folds or 2)
         roles = _roles(grouped, profile, labels, split)
     settings: dict[str, Any] = {"data": asdict(data), "group": asdict(group), "split": asdict(split),
                                 "labels": labels.to_json()}
     notes = [str(warning.message) for warning in said if issubclass(warning.category, SegcvWarning)]
-    write_split(beside, images=grouped, roles=roles, profile=profile, data_id=data_id(profile, labels),
-                settings=settings, notes=notes, place=place)
+    known = SPLITTERS.get(split.name)
+    leaking = known.leaking if known is not None else not groups_on_two_sides(roles).empty
+    write_split(beside, images=grouped, roles=roles, profile=profile.images, masks=profile.masks,
+                data_id=data_id(profile, labels), leaking=leaking, settings=settings, seed=split.seed,
+                target=split.target, class_names=labels.names, notes=notes,
+                held_out_once=known.held_out_once if known is not None else False, seen_from=place)
     for warning in said:
         warnings.warn(warning.message, warning.category, stacklevel=2)
 
@@ -92,17 +105,22 @@ def _roles(images: pd.DataFrame, profile: Profile, labels: LabelMap, split: Spli
 
 
 def _refuse_settings(split: SplitSettings) -> None:
+    if split.target not in TARGETS:
+        raise SplitError(f"split.target={split.target} is not known; use one of {', '.join(TARGETS)}.")
     if split.name == FROM_TABLE and split.table is None:
-        raise SplitError("split=from_table needs the table: split.table=FILE (CSV with image_path or image_id and fold).")
+        raise SplitError("split=from_table needs split.table=FILE, a CSV with image_path or image_id, and fold.")
     if split.name != FROM_TABLE and split.table is not None:
         raise SplitError(f"split.table={split.table} has an effect with split=from_table only.")
+    if split.name == FROM_TABLE and (split.folds is not None or split.repeats != 1 or split.max_per_group is not None):
+        raise SplitError("split.folds, split.repeats and split.max_per_group have no effect with split=from_table: the "
+                         "table says all of it. Leave them out.")
 
 
 def _refuse_changed_files(saved: Split) -> None:
     changed = changed_images(saved.images, saved.profile)
     if changed:
-        raise SplitError(f"{saved.folder / 'manifest.json'} does not match the data: {len(changed)} images or masks have "
-                         f"changed since it was made ({', '.join(changed[:3])}). Move or delete {saved.folder} and "
+        raise SplitError(f"{saved.folder / 'manifest.json'} does not match the data: {len(changed)} images or masks "
+                         f"have changed since it was made ({', '.join(changed[:3])}). Move or delete {saved.folder} and "
                          "make it again: python -m segcv.split")
 
 

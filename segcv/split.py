@@ -1,0 +1,42 @@
+"""python -m segcv.split: images -> groups -> folds, written as a folder to look at before paying for training."""
+
+from __future__ import annotations
+
+from segcv.config import command, progress_bar
+from segcv.settings import SplitCommand
+
+
+@command("split")
+def main(settings: SplitCommand) -> None:
+    """Make the split that the settings describe, or find it made, and show its balance."""
+    from pathlib import Path
+
+    from segcv.study import open_study
+
+    study = open_study(settings.data, settings.group, settings.split, splits=Path(settings.splits),
+                       cache=Path(settings.cache), workers=settings.workers, progress=progress_bar)
+    split = study.split
+    print(f"{'Made' if study.made else 'Found'} {split.folder}")
+    print(f"{len(split.images)} images in {split.images['group_id'].nunique()} groups; "
+          f"{split.repeats} x {split.folds} folds; split_id {split.split_id}, data_id {split.data_id}"
+          f"{'; LEAKS: groups are torn' if split.leaking else ''}")
+    kinds = split.images["group_evidence"].str.replace(r" of .*", "", regex=True).value_counts()
+    print("Groups come from: " + ", ".join(f"{kind} ({count} images)" for kind, count in kinds.items()))
+    balance = pd_text(split.manifest["balance"])
+    print(balance)
+    if not study.made:
+        for note in split.notes:
+            print(f"note: {note}")
+    print(f"Look at {split.folder / 'fold_0_val.csv'}, then: python -m segcv.train fold=0")
+
+
+def pd_text(rows: list[dict[str, object]]) -> str:
+    """The balance rows as a table for the terminal."""
+    import pandas as pd
+
+    table = pd.DataFrame(rows)
+    return table.to_string(index=False, float_format=lambda share: f"{share:.3f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,215 @@
+"""python -m segcv.train fold=0: fit one network on the training groups of a fold, score it on the held-out ones."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from segcv.config import as_dict, command, progress_bar
+from segcv.errors import ConfigError, SplitError
+from segcv.settings import TrainCommand
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from segcv.runs import RunKey
+    from segcv.study import Study
+    from segcv.training import Fit, StepInfo
+
+NOT_PART_OF_THE_CONFIG = ("fold", "seed", "repeat", "candidate", "runs", "splits", "cache", "workers", "device")
+
+
+@command("train")
+def main(settings: TrainCommand) -> None:
+    """Train and score one cell of the sweep, or say that it is there already."""
+    refuse_settings(settings)
+    from segcv.study import open_study
+
+    study = open_study(settings.data, settings.group, settings.split, splits=Path(settings.splits),
+                       cache=Path(settings.cache), workers=settings.workers, progress=progress_bar)
+    folder = train(settings, study)
+    print(f"{folder}  ({settings.candidate or settings.model.name}, fold {settings.fold}, seed {settings.seed})")
+
+
+def train(settings: TrainCommand, study: Study) -> Path:
+    """The folder of the finished run; only images with the role train are opened before the network is fitted."""
+    from segcv.runs import RunKey, claimed, finished_folder
+    from segcv.splits import fold_roles
+
+    rows = fold_roles(study.split, settings.repeat, settings.fold)
+    config, config_id, recipe_id = identified(settings, study)
+    key = RunKey(settings.candidate or settings.model.name.replace(":", "-"), config_id, settings.repeat,
+                 settings.fold, settings.seed)
+    runs = Path(settings.runs)
+    if (done := finished_folder(runs, key)) is not None:
+        print("Finished before, not run again:", end=" ")
+        return done
+    with claimed(runs, key) as working:
+        started = time.monotonic()
+        training = rows[rows["role"] == "train"].reset_index(drop=True)
+        fit, model_folder = fitted(settings, study, training, config_id=config_id, out=working)
+        held_out = rows[rows["role"] == "held_out"].reset_index(drop=True)
+        scored(settings, study, key, fit, model_folder, held_out, out=working, masks=working / "masks")
+        if settings.trainer.train_scores:
+            scored(settings, study, key, fit, model_folder, training, out=working / "train_scores", masks=None)
+        record(settings, study, key, fit, training, held_out, recipe_id=recipe_id, config=config, out=working,
+               seconds=time.monotonic() - started)
+        (working / "checkpoint.pt").unlink()
+    return runs / key.run_id
+
+
+def fitted(settings: TrainCommand, study: Study, training: pd.DataFrame, *, config_id: str,
+           out: Path) -> tuple[Fit, Path]:
+    """The network fitted on the training rows, and the folder it was saved in."""
+    from segcv.pixels import fit_preprocessing
+    from segcv.training import ModelChoice, class_weights, fit, run_seeds, save_model
+
+    inside, inner = inner_rows(settings, study, training)
+    preprocessing = fit_preprocessing(inside, nodata=settings.data.nodata, progress=progress_bar)
+    choice = ModelChoice(settings.model.name, settings.model.encoder, settings.model.encoder_weights,
+                         Path(settings.model.weights_file) if settings.model.weights_file else None)
+    weights = class_weights(class_pixels(study, inside), method=settings.loss.class_weights, names=study.labels.names)
+    seeds = run_seeds(settings.seed, repeat=settings.repeat, fold=settings.fold, init=settings.seeds.init,
+                      order=settings.seeds.order, augment=settings.seeds.augment, dropout=settings.seeds.dropout)
+    trainer, optim = settings.trainer, settings.optim
+    watch, close = step_bar(f"fold {settings.fold} seed {settings.seed}")
+    result = fit(inside, labels=study.labels, preprocessing=preprocessing, seeds=seeds, out=out, model=choice,
+                 loss=settings.loss.name, class_weights=weights, augment=settings.augment.pipeline,
+                 crop=settings.augment.crop, epochs=trainer.epochs, batch_size=trainer.batch_size, lr=optim.lr,
+                 weight_decay=optim.weight_decay, warmup=optim.warmup, schedule=optim.schedule, clip=optim.clip,
+                 stopping=inner, device=settings.device, threads=settings.threads, workers=settings.workers,
+                 precision=trainer.precision, channels_last=trainer.channels_last,
+                 checkpoint_steps=trainer.checkpoint_steps, config_id=config_id, watch=watch)
+    close()
+    save_model(out / "model", result.network, choice=choice, labels=study.labels, preprocessing=preprocessing)
+    return result, out / "model"
+
+
+def inner_rows(settings: TrainCommand, study: Study, training: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
+    """The rows to fit on and, for early stopping, whole training groups to stop on."""
+    if settings.trainer.stopping == "fixed":
+        return training, None
+    import numpy as np
+
+    from segcv.splits import inner_fold, inner_holdout
+    from segcv.tables import stream
+    from segcv.training import Stopping
+
+    if settings.trainer.validation_fold is None:
+        rng = np.random.default_rng(stream(settings.split.seed, "inner", settings.repeat, settings.fold))
+        inside, inner = inner_holdout(training, share=settings.trainer.validation_share, rng=rng)
+    else:
+        _, chosen = inner_fold(study.split.roles, repeat=settings.repeat, fold=settings.fold,
+                               validation_fold=settings.trainer.validation_fold)
+        is_inner = training["image_id"].isin(chosen["image_id"])
+        inside, inner = training[~is_inner].reset_index(drop=True), training[is_inner].reset_index(drop=True)
+    return inside, Stopping(inner, settings.trainer.patience)
+
+
+def scored(settings: TrainCommand, study: Study, key: RunKey, fit: Fit, model_folder: Path, rows: pd.DataFrame, *,
+           out: Path, masks: Path | None) -> None:
+    """Predict the rows with the saved network and write their scores into `out`, their masks into `masks`."""
+    from segcv.pixels import write_mask
+    from segcv.prediction import predict
+    from segcv.scoring import ScoreTables, score_image
+    from segcv.training import load_model
+
+    saved = load_model(model_folder)
+    tables = ScoreTables()
+    predictions = predict(saved.network, rows, preprocessing=saved.preprocessing, tile=settings.prediction.tile,
+                          overlap=settings.prediction.overlap, batch_size=settings.prediction.batch_size,
+                          device=settings.device, threads=settings.threads, precision=settings.trainer.precision,
+                          channels_last=settings.trainer.channels_last)
+    sources = rows["source_id"] if "source_id" in rows else rows["group_id"].map(lambda _: "")
+    bar = progress_bar(zip(predictions, rows["mask_path"], rows["group_id"], sources, strict=True), total=len(rows),
+                       what="scoring held-out images" if masks is not None else "scoring training images")
+    for prediction, mask_path, group_id, source_id in bar:
+        truth = study.labels.read(Path(mask_path), max_pixels=settings.data.max_pixels)
+        tables.add(score_image(truth, prediction.labels, labels=study.labels, run_id=key.run_id,
+                               image_id=prediction.image_id, group_id=group_id, source_id=source_id,
+                               mean_top_probability=prediction.mean_top_probability))
+        if masks is not None:
+            write_mask(masks / f"{prediction.image_id}.png", prediction.labels)
+    tables.write(out)
+
+
+def record(settings: TrainCommand, study: Study, key: RunKey, fit: Fit, training: pd.DataFrame,
+           held_out: pd.DataFrame, *, recipe_id: str, config: dict[str, Any], out: Path, seconds: float) -> None:
+    """Write config, history and the run record; the record last, because it makes the run a run."""
+    from segcv import __version__
+    from segcv.metrics import majority_class
+    from segcv.runs import FINISHED, RunRecord
+    from segcv.tables import HISTORY, write_json
+    from segcv.training import chosen_device, environment
+
+    labelled = study.split.masks[study.split.masks["class_id"] >= 0].groupby("image_id")["pixels"].sum()
+    device = chosen_device(settings.device)
+    HISTORY.write(fit.history, out / "history.csv")
+    write_json(out / "config.json", {"settings": as_dict(settings), "config": config})
+    RunRecord(
+        run_id=key.run_id, candidate=key.candidate, config_id=key.config_id, recipe_id=recipe_id,
+        data_id=study.split.data_id, split_id=study.split.split_id, split_name=settings.split.name,
+        split_folder=str(study.split.folder.absolute()), leaking=study.split.leaking, repeat=key.repeat, fold=key.fold,
+        seed=key.seed, status=FINISHED, seconds=round(seconds, 2), device=str(device), threads=settings.threads,
+        code_version=__version__, model=settings.model.name, train_images=len(training),
+        held_out_images=len(held_out), majority_class=majority_class(class_pixels(study, training)),
+        unlabelled_train_images=int((labelled.reindex(training["image_id"]).fillna(0) == 0).sum()),
+        best_epoch=fit.best_epoch,
+        environment=environment(device, threads=settings.threads) | {"nondeterministic": list(fit.nondeterministic)},
+    ).write(out)
+
+
+def class_pixels(study: Study, rows: pd.DataFrame) -> Any:
+    """Labelled pixels of each class in the masks of the rows, as counted when the split was made."""
+    masks = study.split.masks
+    mine = masks[masks["image_id"].isin(rows["image_id"]) & masks["class_id"].ge(0)]
+    counts = mine.groupby("class_id")["pixels"].sum()
+    return counts.reindex(range(study.labels.n_classes), fill_value=0).to_numpy()
+
+
+def identified(settings: TrainCommand, study: Study) -> tuple[dict[str, Any], str, str]:
+    """What decides the result of a run besides its cell; its config id; the recipe id, which leaves the split out."""
+    from segcv.tables import fingerprint
+
+    config = {name: value for name, value in as_dict(settings).items() if name not in NOT_PART_OF_THE_CONFIG}
+    config["data"] = {"data_id": study.split.data_id, "nodata": settings.data.nodata}
+    config["split"] = {"split_id": study.split.split_id}
+    config["group"] = {}
+    recipe = {name: value for name, value in config.items() if name not in ("split", "group")}
+    return config, fingerprint([config], length=8), fingerprint([recipe], length=8)
+
+
+def refuse_settings(settings: TrainCommand) -> None:
+    """Refuse what can be refused before anything is read."""
+    trainer = settings.trainer
+    if trainer.stopping not in ("fixed", "early"):
+        raise ConfigError(f"trainer.stopping={trainer.stopping} is not known; use fixed or early.")
+    if trainer.stopping == "fixed" and trainer.validation_fold is not None:
+        raise ConfigError(f"trainer.validation_fold={trainer.validation_fold} has an effect with "
+                          "trainer.stopping=early only.")
+    if trainer.validation_fold is not None and trainer.validation_fold == settings.fold:
+        raise SplitError(f"trainer.validation_fold={trainer.validation_fold} is the test fold (fold={settings.fold}): "
+                         "stopping on the fold that is reported makes its score too good. Choose another validation "
+                         "fold, or leave it out and training groups are held out inside.")
+
+
+def step_bar(what: str) -> tuple[Callable[[StepInfo], None], Callable[[], None]]:
+    """A progress bar over training steps with loss, speed and time left, and how to close it."""
+    from tqdm import tqdm
+
+    bar: Any = tqdm(desc=what, unit="step", disable=None, leave=False)
+
+    def watch(step: StepInfo) -> None:
+        bar.total = step.steps
+        bar.n = step.step
+        loss = "skipped" if math.isnan(step.loss) else f"{step.loss:.3f}"
+        bar.set_postfix_str(f"epoch {step.epoch}/{step.epochs} loss {loss} {step.images_per_second:.0f} images/s")
+
+    return watch, bar.close
+
+
+if __name__ == "__main__":
+    main()
