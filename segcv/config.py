@@ -10,6 +10,7 @@ from typing import Any, TextIO, TypeVar
 
 import hydra
 from hydra.core.config_store import ConfigStore
+from hydra.core.hydra_config import HydraConfig
 from omegaconf import DictConfig, OmegaConf
 
 from segcv.errors import SegcvError, SegcvWarning
@@ -55,6 +56,13 @@ def progress_bar(items: Iterable[Item], *, total: int, what: str) -> Iterable[It
     from tqdm import tqdm
 
     yield from tqdm(items, total=total, desc=what, disable=None, leave=False)
+
+
+def overrides() -> list[str]:
+    """What was typed behind the command, for the record; empty outside a command."""
+    if not HydraConfig.initialized():
+        return []
+    return list(HydraConfig.get().overrides.task)
 
 
 def as_dict(settings: Any) -> dict[str, Any]:

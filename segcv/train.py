@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from segcv.config import as_dict, command, progress_bar
+from segcv.config import as_dict, command, overrides, progress_bar
 from segcv.errors import ConfigError, SplitError
 from segcv.settings import TrainCommand
 
@@ -148,7 +148,7 @@ def record(settings: TrainCommand, study: Study, key: RunKey, fit: Fit, training
     labelled = study.split.masks[study.split.masks["class_id"] >= 0].groupby("image_id")["pixels"].sum()
     device = chosen_device(settings.device)
     HISTORY.write(fit.history, out / "history.csv")
-    write_json(out / "config.json", {"settings": as_dict(settings), "config": config})
+    write_json(out / "config.json", {"settings": as_dict(settings), "config": config, "overrides": overrides()})
     RunRecord(
         run_id=key.run_id, candidate=key.candidate, config_id=key.config_id, recipe_id=recipe_id,
         data_id=study.split.data_id, split_id=study.split.split_id, split_name=settings.split.name,
