@@ -81,7 +81,7 @@ class Outcome:
 
     @property
     def split(self) -> Path:
-        return self.only("splits/*/manifest.json").parent
+        return self.only("splits/*/*/manifest.json").parent
 
     @property
     def images(self) -> pd.DataFrame:
@@ -225,7 +225,7 @@ def faults(outcome: Outcome, description: dict[str, Any]) -> list[str]:
     values |= expected.get("value", {})
     found = []
     if expect == "error":
-        results = [*outcome.work.glob("splits/*/manifest.json"), *outcome.work.glob("runs/**/run.json"),
+        results = [*outcome.work.glob("splits/*/*/manifest.json"), *outcome.work.glob("runs/**/run.json"),
                    *outcome.work.glob("report/*")]
         if outcome.code == 0:
             found.append("expected an error; the exit code is 0")

@@ -72,7 +72,7 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
         roles=split.roles, train_scores=train_scores_of(settings, sweep),
         leaking=(scores_of(settings, leaking), table_of(leaking)) if leaking else None,
         target=target, level=settings.level, allow_missing=settings.allow_missing)
-    marks = () if target == split.target else (
+    marks: tuple[str, ...] = () if target == split.target else (
         f"The primary target is {target}; the split declared {split.target} before scores existed.",)
     if settings.allow_missing and len(summary.missing):
         marks += (f"{len(summary.missing)} runs are missing (allow_missing=true).",)

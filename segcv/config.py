@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import Any, TextIO, TypeVar, cast
 
 import hydra
 from hydra.core.config_store import ConfigStore
@@ -47,7 +47,7 @@ def command(name: str) -> Callable[[Callable[[Any], None]], Callable[[], None]]:
                     body(OmegaConf.to_object(config))
                 except SegcvError as error:
                     raise SystemExit(f"error: {error}") from error
-        return main
+        return cast(Callable[[], None], main)
     return start
 
 

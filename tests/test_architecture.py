@@ -140,7 +140,8 @@ def test_importing_a_room_does_not_load_what_it_does_not_own(module: str, blocke
     """A blocked import raises, so the process ends with an error if the room loads it on import."""
     block = "; ".join(f"sys.modules[{name!r}] = None" for name in blocked)
 
-    done = subprocess.run([sys.executable, "-c", f"import sys; {block}; import {module}"], capture_output=True, text=True)
+    code = f"import sys; {block}; import {module}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
 
     assert done.returncode == 0, done.stderr
 

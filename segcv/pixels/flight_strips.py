@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
@@ -88,7 +89,7 @@ def _photograph(classes: NDArray[np.uint8], strip: _Strip, rng: Generator) -> ND
     shade = 1 + 0.12 * _smooth_noise(rng, classes.shape, 40)[..., None]
     seen = seen * strip.gain * shade
     seen = seen * (1 - strip.haze) + 150 * strip.haze + rng.normal(0, strip.noise, seen.shape)
-    return np.clip(np.rint(seen), 0, 255).astype(np.uint8)
+    return np.asarray(np.clip(np.rint(seen), 0, 255), np.uint8)
 
 
 def _smooth_noise(rng: Generator, shape: tuple[int, int], scale: float) -> NDArray[np.float64]:
@@ -97,7 +98,7 @@ def _smooth_noise(rng: Generator, shape: tuple[int, int], scale: float) -> NDArr
     return np.asarray((noise - noise.mean()) / noise.std())
 
 
-def _write(path: Path, pixels: NDArray[np.uint8]) -> None:
+def _write(path: Path, pixels: NDArray[Any]) -> None:
     done, encoded = cv2.imencode(".png", np.ascontiguousarray(pixels))
     assert done
     path.write_bytes(encoded.tobytes())

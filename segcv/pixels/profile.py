@@ -211,8 +211,8 @@ def _refuse_unlabelled(pairs: Sequence[_Pair], labels: LabelMap) -> None:
                         f"'data.values={{0: 0, 1: 1, {void}: {void}}}'")
     beside_background = int(((ignored > 0) & (objects == 0) & (counts[:, 0] > 0)).sum())
     if labels.n_classes == 2 and beside_background > 1 and not ((ignored > 0) & (objects > 0)).any():
-        warnings.warn(f"in {beside_background} of {len(pairs)} masks {void} stands beside 0 alone, in none beside class 1: "
-                      f"are some masks 0/1 and others 0/{void}? It is taken as ignored; if it is the object: "
+        warnings.warn(f"in {beside_background} of {len(pairs)} masks {void} stands beside 0 alone, in none beside "
+                      f"class 1: are some masks 0/1 and others 0/{void}? It is taken as ignored; if it is the object: "
                       f"'data.values={{0: 0, 1: 1, {void}: 1}}'", SegcvWarning, stacklevel=3)
 
 

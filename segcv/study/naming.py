@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -47,7 +46,11 @@ def images_table(data: DataSettings, *, cache: Path) -> pd.DataFrame:
 def demo_table(cache: Path) -> Path:
     """The images table of the demo data, drawn into `cache` the first time."""
     folder = cache / "demo"
-    make_once(folder, partial(write_flight_strips))
+
+    def draw(beside: Path) -> None:
+        write_flight_strips(beside)
+
+    make_once(folder, draw)
     return folder / "images.csv"
 
 

@@ -120,8 +120,8 @@ def _refuse_changed_files(saved: Split) -> None:
     changed = changed_images(saved.images, saved.profile)
     if changed:
         raise SplitError(f"{saved.folder / 'manifest.json'} does not match the data: {len(changed)} images or masks "
-                         f"have changed since it was made ({', '.join(changed[:3])}). Move or delete {saved.folder} and "
-                         "make it again: python -m segcv.split")
+                         f"have changed since it was made ({', '.join(changed[:3])}). Move or delete {saved.folder}, "
+                         "then make it again: python -m segcv.split")
 
 
 def _effective(settings: DataSettings | SplitSettings, without: set[str]) -> dict[str, Any]:

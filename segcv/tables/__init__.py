@@ -24,6 +24,7 @@ from segcv.tables.schema import Column, Schema, read_csv
 
 __all__ = [
     "CONFUSION", "EXCLUDED", "HELD_OUT", "HISTORY", "IMAGES", "IMAGE_FACTS", "IMAGE_PROFILE", "IMAGE_SUFFIXES",
-    "MASK_PROFILE", "ROLES", "SCORES", "TRAIN", "Column", "Progress", "Schema", "fingerprint", "make_once", "pair_folders",
-    "quiet", "read_csv", "read_images", "read_json", "replacing", "stream", "write_images", "write_json", "write_text",
+    "MASK_PROFILE", "ROLES", "SCORES", "TRAIN", "Column", "Progress", "Schema", "fingerprint", "make_once",
+    "pair_folders", "quiet", "read_csv", "read_images", "read_json", "replacing", "stream", "write_images",
+    "write_json", "write_text",
 ]

@@ -31,10 +31,11 @@ def test_ids_that_look_like_numbers_or_missing_values_stay_what_was_written(tmp_
 
 
 def test_image_id_is_the_relative_path_without_suffix(tmp_path: Path):
-    images = read_images(table(tmp_path, "image_path,mask_path\nTile 1/part_001.jpg,m/x.png\nTile 2/part_001.jpg,m/y.png\n"))
+    images = read_images(table(tmp_path, "image_path,mask_path\nTile 1/part_001.jpg,m/x.png\n"
+                                         "Tile 2/part_001.jpg,m/y.png\n"))
 
     assert images["image_id"].tolist() == ["Tile 1/part_001", "Tile 2/part_001"]
-    assert images["image_path"].tolist() == [str(tmp_path / "Tile 1/part_001.jpg"), str(tmp_path / "Tile 2/part_001.jpg")]
+    assert images["image_path"].tolist() == [str(tmp_path / f"Tile {n}/part_001.jpg") for n in (1, 2)]
 
 
 def test_a_table_written_elsewhere_still_points_to_the_same_files(tmp_path: Path):

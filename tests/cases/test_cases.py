@@ -1,0 +1,40 @@
+"""Small inputs that broke other people's tools, run through the commands by `scripts/run_case`."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).parents[2]
+CASES = CHECKOUT.parent / "shared" / "cases"
+NEEDS_AUDIT = "there is no command audit yet"
+NEEDS_EVALUATE = "there is no command evaluate yet"
+EXPECTED_TO_FAIL = {
+    "R03": "comparison of two candidates on one results table is not a command yet",
+    "S10": "turned copies are not recognised by near-duplicate search yet",
+    "S13": "there is no time-ordered split yet",
+}
+
+
+def cases() -> list[pytest.param]:
+    if not CASES.is_dir():
+        return []
+    with (CASES / "index.csv").open(encoding="utf-8") as rows:
+        found = []
+        for row in csv.DictReader(rows):
+            reason = {"audit": NEEDS_AUDIT, "evaluate": NEEDS_EVALUATE}.get(row["command_kind"])
+            reason = EXPECTED_TO_FAIL.get(row["id"], reason)
+            marks = [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
+            found.append(pytest.param(row["id"], marks=marks, id=row["id"]))
+        return found
+
+
+@pytest.mark.parametrize("case", cases())
+def test_a_case_comes_out_as_its_description_says(case: str):
+    command = ["bash", str(CHECKOUT / "scripts/run_case"), str(CASES / case)]
+    done = subprocess.run(command, capture_output=True, text=True)
+
+    assert done.returncode == 0, done.stdout + done.stderr
