@@ -20,6 +20,7 @@ from segcv.pixels.tiff import TiffPicture, decode_tiff
 _OPENERS: dict[str, Callable[[io.BytesIO], ImageFile.ImageFile]] = {
     "PNG": PngImagePlugin.PngImageFile, "JPEG": JpegImagePlugin.JpegImageFile, "BMP": BmpImagePlugin.BmpImageFile,
 }
+_PNG_BANDS = {2: 3, 4: 2, 6: 4}      # of coloured and transparent pictures, by the colour type in the header
 _ORIENTATION = 274                   # the EXIF tag
 _EXACT_IN_FLOAT32 = 2**24
 
@@ -95,8 +96,8 @@ def turned(samples: NDArray[Any], how: int) -> NDArray[Any]:
 
 def _picture_bands(picture: Image.Image, data: bytes) -> NDArray[Any]:
     mode = picture.mode
-    if picture.format == "PNG" and data[24] == 16 and mode in ("RGB", "RGBA", "LA"):     # bit depth in the header
-        return _png_16_bit(data, bands=len(mode))
+    if picture.format == "PNG" and data[24] == 16 and data[25] in _PNG_BANDS:       # bit depth, colour type
+        return _png_16_bit(data, bands=_PNG_BANDS[data[25]])
     if mode == "1":
         return np.asarray(picture).astype(np.uint8) * np.uint8(255)
     if mode in ("P", "PA"):
