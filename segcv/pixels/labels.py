@@ -97,7 +97,8 @@ class LabelMap:
                         f"{int(found.pixels[unknown].sum())} of {coded.size} pixels",
                         "Export the masks again as PNG; rounding them would guess at every border.")
         if unknown.any():
-            raise self._unknown(found.values[unknown], found.pixels[unknown], coded.size)
+            from_one = self.values is None and self.colors is None and 0 not in found.values
+            raise self._unknown(found.values[unknown], found.pixels[unknown], coded.size, from_one=from_one)
         kind: type[np.uint8] | type[np.uint16] = np.uint8 if self.void == 255 else np.uint16
         labels = found.spread(np.where(meaning == _IGNORED, self.void, meaning).astype(kind))
         counts = np.zeros(self.n_classes, np.int64)
@@ -137,7 +138,8 @@ class LabelMap:
             table.setdefault(self.ignore, self.ignore)
         return {raw: to if 0 <= to < self.n_classes else _IGNORED for raw, to in table.items()}
 
-    def _unknown(self, values: NDArray[np.int64], pixels: NDArray[np.int64], size: int) -> Fault:
+    def _unknown(self, values: NDArray[np.int64], pixels: NDArray[np.int64], size: int, *,
+                 from_one: bool) -> Fault:
         most = np.argsort(-pixels, kind="stable")[:SHOWN].tolist()
         if self.colors is not None:
             shown = [f"{hex_color(int(values[i]))} in {pixels[i]} of {size} pixels" for i in most]
@@ -149,15 +151,18 @@ class LabelMap:
         known = f"data.values names {', '.join(map(str, self.values))}" if self.values else f"0..{self.n_classes - 1}"
         ignored = "none ignored" if self.ignore is None else f"{self.ignore} ignored"
         return Fault(f"{listed(shown, len(values))}, which {'is' if len(values) == 1 else 'are'} not a class "
-                     f"({known}; {ignored})", self._cure(values.tolist()))
+                     f"({known}; {ignored})", self._cure(values.tolist(), from_one=from_one))
 
-    def _cure(self, unknown: list[int]) -> str:
+    def _cure(self, unknown: list[int], *, from_one: bool) -> str:
         first = value_name(unknown[0])
         ways = []
         table: dict[int | str, int] = dict(self.values or {c: c for c in range(self.n_classes)})
         if self.values is None:
             if self.ignore is not None:
                 table[self.ignore] = self.ignore
+            if from_one and unknown == [self.n_classes] and self.n_classes <= 20:
+                shifted = ", ".join(f"{c + 1}: {c}" for c in range(self.n_classes))
+                ways.append(f"if class ids start at 1: data.values={{{shifted}}}")
             if len(unknown) == 1 and unknown[0] != NAN_CODE:
                 ways.append(f"if {first} means ignored: data.ignore={first}")
             if self.n_classes <= min(unknown) and max(unknown) < self.n_classes + _NEARBY:

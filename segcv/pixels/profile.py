@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,6 +27,7 @@ from segcv.pixels.reading import decode_image
 from segcv.tables import IMAGE_PROFILE, MASK_PROFILE, Progress, fingerprint, quiet
 
 _SHOWN = 5                           # faulty files named in a message
+_MARKERS = (-9999.0, -99999.0, -32767.0, -32768.0, float(np.finfo(np.float32).min))     # usual no-data of rasters
 _LUMA = np.array([0.299, 0.587, 0.114])        # ITU-R BT.601: grey of red, green, blue
 
 
@@ -49,6 +51,8 @@ class _Pair:
     counts: NDArray[np.int64] | None = None
     ignored: int = 0
     rounded: bool = False
+    marker: float | None = None      # the smallest value, when it looks like no-data and none is declared
+    not_finite: int = 0              # pixels
 
 
 def check_data(images: pd.DataFrame, labels: LabelMap, *, bands: int | None = None, nodata: float | None = None,
@@ -75,10 +79,8 @@ def check_data(images: pd.DataFrame, labels: LabelMap, *, bands: int | None = No
     profile = _profile(rows, pairs, labels)
     _refuse_mixed_kinds(profile.images, images["image_path"].tolist(), bands)
     _refuse_unlabelled(pairs, labels)
-    if any(pair.rounded for pair in pairs):
-        count = sum(pair.rounded for pair in pairs)
-        warnings.warn(f"{count} of {len(pairs)} masks hold floats a hair beside whole numbers; they are rounded "
-                      "(within 0.001).", SegcvWarning, stacklevel=2)
+    for note in _notes(pairs):
+        warnings.warn(note, SegcvWarning, stacklevel=2)
     return profile
 
 
@@ -96,13 +98,14 @@ def changed_images(images: pd.DataFrame, profile_images: pd.DataFrame) -> list[s
 
     Files of the same size and time of change are taken as unchanged; others are compared by content.
     """
-    seen = profile_images.set_index("image_id")
+    columns = ["image_state", "mask_state", "image_hash", "mask_hash"]
+    seen = profile_images.set_index("image_id")[columns].to_dict("index")
     changed = []
     for image_id, *paths in zip(images["image_id"], images["image_path"], images["mask_path"], strict=True):
-        if image_id not in seen.index:
+        if image_id not in seen:
             changed.append(image_id)
             continue
-        row = seen.loc[image_id]
+        row = seen[image_id]
         for kind, path in zip(("image", "mask"), map(Path, paths), strict=True):
             if not path.is_file() or (_state(path) != row[f"{kind}_state"]
                                       and content_hash(path.read_bytes()) != row[f"{kind}_hash"]):
@@ -135,10 +138,10 @@ def _check_pair(row: tuple[str, str, str], *, labels: LabelMap, nodata: float | 
         return _Pair(mask_faults=(_other_size(image_path, image.shape, mask_path, mask),))
     facts |= _facts(image, nodata)
     return _Pair(facts=facts, look=look(image, nodata=nodata), counts=mask.counts, ignored=mask.ignored,
-                 rounded=mask.rounded)
+                 rounded=mask.rounded, **_unmeant(image, nodata))
 
 
-def _facts(image: NDArray[np.generic], nodata: float | None) -> dict[str, object]:
+def _facts(image: NDArray[Any], nodata: float | None) -> dict[str, object]:
     height, width, bands = image.shape
     grey, pixels = Moments(1), 0
     for strip in strips(image):
@@ -154,6 +157,16 @@ def _facts(image: NDArray[np.generic], nodata: float | None) -> dict[str, object
         "brightness": float(grey.mean()[0]), "contrast": float(grey.std()[0]),
         "nodata_share": float("nan") if nodata is None else 1 - pixels / (height * width),
     }
+
+
+def _unmeant(image: NDArray[Any], nodata: float | None) -> dict[str, Any]:
+    """What a float image holds that is probably no measurement."""
+    if image.dtype.kind != "f":
+        return {}
+    finite = np.isfinite(image)
+    low = float(image.min(where=finite, initial=np.inf))
+    return {"marker": low if nodata is None and low in _MARKERS else None,
+            "not_finite": int(image.shape[0] * image.shape[1] - finite.all(axis=2).sum())}
 
 
 def _other_size(image_path: Path, image_shape: Sequence[int], mask_path: Path, mask: Labels) -> str:
@@ -214,6 +227,22 @@ def _refuse_unlabelled(pairs: Sequence[_Pair], labels: LabelMap) -> None:
         warnings.warn(f"in {beside_background} of {len(pairs)} masks {void} stands beside 0 alone, in none beside "
                       f"class 1: are some masks 0/1 and others 0/{void}? It is taken as ignored; if it is the object: "
                       f"'data.values={{0: 0, 1: 1, {void}: 1}}'", SegcvWarning, stacklevel=3)
+
+
+def _notes(pairs: Sequence[_Pair]) -> Iterator[str]:
+    """What was read in the only sensible way, and is still to be said."""
+    rounded = sum(pair.rounded for pair in pairs)
+    if rounded:
+        yield (f"{rounded} of {len(pairs)} masks hold floats a hair beside whole numbers; they are rounded "
+               "(within 0.001).")
+    gaps = [pair.not_finite for pair in pairs if pair.not_finite]
+    if gaps:
+        yield (f"{len(gaps)} of {len(pairs)} images hold nan or infinity in {sum(gaps)} pixels, which are treated "
+               "as being without data.")
+    marked = [pair.marker for pair in pairs if pair.marker is not None]
+    if marked:
+        yield (f"{len(marked)} of {len(pairs)} images hold {marked[0]:g} as their smallest value, which usually means no "
+               f"data, and would pull mean and standard deviation. If so, set data.nodata={marked[0]:g}")
 
 
 def _profile(rows: Sequence[tuple[str, str, str]], pairs: Sequence[_Pair], labels: LabelMap) -> Profile:

@@ -84,14 +84,14 @@ def orientation(picture: Image.Image) -> int:
 
 
 def turned(samples: NDArray[Any], how: int) -> NDArray[Any]:
-    """Stored samples as they are shown, after EXIF orientation `how`."""
+    """Stored samples as they are shown, after EXIF orientation `how`; an array that may be written to."""
     if how in (5, 6, 7, 8):
         samples = samples.swapaxes(0, 1)
     if how in (3, 4, 7, 8):
         samples = samples[::-1]
     if how in (2, 3, 6, 7):
         samples = samples[:, ::-1]
-    return np.ascontiguousarray(samples)
+    return np.require(samples, requirements=("C", "W"))
 
 
 def _picture_bands(picture: Image.Image, data: bytes) -> NDArray[Any]:

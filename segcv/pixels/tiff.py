@@ -68,7 +68,7 @@ def _decode_page(data: bytes, page: tifffile.TiffPage) -> TiffPicture:
         raise Fault(f"holds {photometric} colours", "Convert it to RGB.")
     _refuse_short(data, page)
     axes = page.axes
-    if page.compression in _BUILT_IN and photometric != _YCBCR:
+    if page.compression in _BUILT_IN and page.predictor in (1, 2) and photometric != _YCBCR:
         samples = page.asarray()
         if axes == "SYX":
             samples = np.moveaxis(samples, 0, -1)

@@ -35,15 +35,13 @@ def refused(path: Path, labels: LabelMap) -> str:
 
 @pytest.mark.parametrize("stored", [IDS, IDS.astype(np.uint16), IDS.astype(np.int32), IDS.astype(np.float32)],
                          ids=["uint8", "uint16", "int32", "float32"])
-@pytest.mark.parametrize("suffix", ["png", "tif"])
-def test_the_stored_number_is_the_class_id(tmp_path, stored, suffix):
-    if suffix == "png" and stored.dtype not in (np.uint8, np.uint16):
-        pytest.skip("PNG holds no such numbers")
+def test_the_stored_number_is_the_class_id(tmp_path, stored):
+    """PNG holds unsigned numbers only, TIFF all of them."""
+    for suffix in ("png", "tif") if stored.dtype.kind == "u" else ("tif",):
+        labels = THREE.read(saved(tmp_path / f"m.{suffix}", stored))
 
-    labels = THREE.read(saved(tmp_path / f"m.{suffix}", stored))
-
-    assert labels.dtype == np.uint8
-    assert labels.tolist() == IDS.tolist()
+        assert labels.dtype == np.uint8
+        assert labels.tolist() == IDS.tolist()
 
 
 @pytest.mark.parametrize("suffix", ["png", "tif"])
@@ -186,6 +184,12 @@ def test_an_unknown_value_is_named_with_pixels_and_every_cure(tmp_path):
     for part in ("value 3 in 2 of 4 pixels", "data.ignore=3", "data.num_classes=4", "3: ?"):
         assert part in said
     assert "num_classes" not in refused(saved(tmp_path / "n.png", np.array([[0, 192]], np.uint8)), THREE)
+
+
+def test_ids_that_start_at_1_are_explained(tmp_path):
+    path = saved(tmp_path / "m.png", np.array([[1, 2, 2]], np.uint8))
+
+    assert "data.values={1: 0, 2: 1}" in refused(path, label_map(num_classes=2))
 
 
 @pytest.mark.parametrize(("settings", "said"), [

@@ -180,6 +180,25 @@ def test_rounded_masks_are_said_once(tmp_path):
     assert len(said) == 1
 
 
+def test_floats_that_mean_no_data_are_said_once(tmp_path):
+    """Two images: both with nan in one pixel, one with -9999 in another."""
+    images = data_set(tmp_path, [rgb((0, 0, 0), (9, 9, 9))] * 2, [[[0, 1, 1]]] * 2)
+    for i, low in enumerate((-9999, 3)):
+        Image.fromarray(np.array([[low, np.nan, 1]], np.float32)).save(tmp_path / f"img{i}.tif")
+    images["image_path"] = [str(tmp_path / f"img{i}.tif") for i in range(2)]
+
+    with pytest.warns(SegcvWarning) as said:
+        profile = check_data(images, TWO)
+
+    assert [str(one.message)[:45] for one in said] == [
+        "2 of 2 images hold nan or infinity in 2 pixel", "1 of 2 images hold -9999 as their smallest va"]
+    assert profile.images["brightness"].tolist() == [-4999, 2]
+    with pytest.warns(SegcvWarning, match="nan") as said:
+        declared = check_data(images, TWO, nodata=-9999).images
+    assert len(said) == 1
+    assert declared["nodata_share"].tolist() == [pytest.approx(2 / 3), pytest.approx(1 / 3)]
+
+
 def test_the_data_id_follows_content_and_not_place_order_or_group(pair, tmp_path):
     there = tmp_path / "elsewhere"
     there.mkdir()

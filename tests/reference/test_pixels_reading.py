@@ -149,6 +149,21 @@ def test_a_16_bit_colour_tiff_with_lzw_keeps_16_bits(tmp_path):
     np.testing.assert_array_equal(read_image(tmp_path / "a.tif"), DEEP_RGBA[:, :, :3])
 
 
+def test_a_float_tiff_with_the_float_predictor_is_read(tmp_path):
+    """Deflate with predictor 3, as GDAL writes for heights; written by OpenCV."""
+    stored = GREY.astype(np.float32) / 7
+    cv2.imwrite(str(tmp_path / "a.tif"), stored, [cv2.IMWRITE_TIFF_COMPRESSION, 8, cv2.IMWRITE_TIFF_PREDICTOR, 3])
+
+    np.testing.assert_array_equal(read_image(tmp_path / "a.tif")[:, :, 0], stored)
+
+
+@pytest.mark.parametrize("suffix", ["png", "jpg", "tif", "bmp"])
+def test_the_array_belongs_to_the_caller(tmp_path, suffix):
+    Image.fromarray(RGB).save(tmp_path / f"a.{suffix}")
+
+    assert read_image(tmp_path / f"a.{suffix}").flags.writeable
+
+
 def test_whole_numbers_outside_16_bits_become_floats_when_that_is_exact(tmp_path):
     """Heights below zero fit float32 exactly; 2**24 + 1 does not (24 bits of mantissa)."""
     tifffile.imwrite(tmp_path / "heights.tif", np.array([[-3, 2000]], np.int16))
