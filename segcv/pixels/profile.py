@@ -241,8 +241,8 @@ def _notes(pairs: Sequence[_Pair]) -> Iterator[str]:
                "as being without data.")
     marked = [pair.marker for pair in pairs if pair.marker is not None]
     if marked:
-        yield (f"{len(marked)} of {len(pairs)} images hold {marked[0]:g} as their smallest value, which usually means no "
-               f"data, and would pull mean and standard deviation. If so, set data.nodata={marked[0]:g}")
+        yield (f"{len(marked)} of {len(pairs)} images hold {marked[0]:g} as their smallest value, which usually means "
+               f"no data, and would pull mean and standard deviation. If so, set data.nodata={marked[0]:g}")
 
 
 def _profile(rows: Sequence[tuple[str, str, str]], pairs: Sequence[_Pair], labels: LabelMap) -> Profile:
