@@ -137,6 +137,7 @@ def partition(ids: list[str]) -> list[list[int]]:
 RESULTS: dict[str, Callable[[Outcome], Any]] = {
     "n_images": lambda out: len(out.images),
     "n_groups": lambda out: out.images["group_id"].nunique(),
+    "n_blank_images": lambda out: int(pd.read_parquet(out.split / "profile.parquet")["flat"].sum()),
     "group_names": lambda out: sorted(out.images["group_id"].unique()),
     "same_group": lambda out: partition(out.images["group_id"].tolist()),
     "norm_mean_0_255": lambda out: out.preprocessing()["mean"],

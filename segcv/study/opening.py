@@ -79,7 +79,8 @@ def _make(beside: Path, *, data: DataSettings, group: GroupSettings, split: Spli
         labels = labels_of(data, images)
         profile = check_data(images, labels, bands=data.bands, nodata=data.nodata, max_pixels=data.max_pixels,
                              workers=max(1, workers), progress=progress)
-        grouped = assign_groups(images, profile.looks, pattern=group.pattern, max_distance=group.near_duplicates,
+        looks = profile.looks.merge(profile.images[["image_id", "image_hash"]], on="image_id")
+        grouped = assign_groups(images, looks, pattern=group.pattern, max_distance=group.near_duplicates,
                                 folds=split.folds or 2)
         roles = _roles(grouped, profile, labels, split)
     settings: dict[str, Any] = {"data": asdict(data), "group": asdict(group), "split": asdict(split),
@@ -87,7 +88,8 @@ def _make(beside: Path, *, data: DataSettings, group: GroupSettings, split: Spli
     notes = [str(warning.message) for warning in said if issubclass(warning.category, SegcvWarning)]
     known = SPLITTERS.get(split.name)
     leaking = known.leaking if known is not None else not groups_on_two_sides(roles).empty
-    write_split(beside, images=grouped, roles=roles, profile=profile.images, masks=profile.masks,
+    facts = profile.images.merge(looks[["image_id", "flat"]], on="image_id")
+    write_split(beside, images=grouped, roles=roles, profile=facts, masks=profile.masks,
                 data_id=data_id(profile, labels), leaking=leaking, settings=settings, seed=split.seed,
                 target=split.target, class_names=labels.names, notes=notes,
                 held_out_once=known.held_out_once if known is not None else False, seen_from=place)
