@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -64,6 +65,8 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
     from segcv.tables import read_json
 
     first, split = sweep[0], split_of(sweep[0])
+    config = read_json(Path(settings.runs) / first.run_id / "config.json")
+    typed = kept_overrides(config["overrides"])
     target = settings.target or split.target
     summary = summarise(
         scores_of(settings, sweep), table_of(sweep), folds=split.folds, repeats=split.repeats,
@@ -71,19 +74,18 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
         class_names=split.class_names, images=split.images, masks=split.masks[split.masks["class_id"] >= 0],
         roles=split.roles, train_scores=train_scores_of(settings, sweep),
         leaking=(scores_of(settings, leaking), table_of(leaking)) if leaking else None,
-        target=target, level=settings.level, allow_missing=settings.allow_missing)
+        target=target, level=settings.level, allow_missing=settings.allow_missing, overrides=typed)
     marks: tuple[str, ...] = () if target == split.target else (
         f"The primary target is {target}; the split declared {split.target} before scores existed.",)
     if settings.allow_missing and len(summary.missing):
         marks += (f"{len(summary.missing)} runs are missing (allow_missing=true).",)
-    config = read_json(Path(settings.runs) / first.run_id / "config.json")
     return Evidence(
         summary=summary, source=f"{split.settings['data']['table'] or split.settings['data']['images'] or 'demo data'}",
         images=split.images, balance=balance_of(split), split=split_facts(split), leaking=first.leaking,
         model=first.model, settings=config["config"], software=first.environment["versions"],
         fingerprints={"data_id": first.data_id, "split_id": first.split_id, "config_id": first.config_id,
                       "recipe_id": first.recipe_id},
-        commands=(rerun_command(config["overrides"], sweep), "python -m segcv.aggregate"), marks=marks,
+        commands=(rerun_command(typed, sweep), "python -m segcv.aggregate"), marks=marks,
         notes=split.notes)
 
 
@@ -190,7 +192,8 @@ def balance_of(split: Split) -> pd.DataFrame:
     """The balance table of the split."""
     import pandas as pd
 
-    return pd.DataFrame(split.manifest["balance"])
+    return pd.DataFrame(split.manifest["balance"]).rename(
+        columns={f"share_{number}": f"{name} share" for number, name in enumerate(split.class_names)})
 
 
 def split_facts(split: Split) -> dict[str, Any]:
@@ -199,15 +202,20 @@ def split_facts(split: Split) -> dict[str, Any]:
     return chosen | {"folds": split.folds, "folder": str(split.folder)}
 
 
-def rerun_command(overrides: Sequence[str], sweep: Sweep) -> str:
+def kept_overrides(typed: Sequence[str]) -> str:
+    """What was typed for a run besides its cell, as the shell takes it."""
+    cells = ("fold", "seed", "repeat", "device", "workers")
+    return " ".join(shlex.quote(text) for text in typed if text.split("=")[0] not in cells)
+
+
+def rerun_command(overrides: str, sweep: Sweep) -> str:
     """The command that makes these runs again."""
     def listed(name: str) -> str:
         return f"{name}={','.join(map(str, sorted({getattr(record, name) for record in sweep})))}"
 
-    kept = [text for text in overrides if text.split("=")[0] not in ("fold", "seed", "repeat")]
     cells = [listed("fold"), *(listed(name) for name in ("seed", "repeat")
                                if {getattr(record, name) for record in sweep} != {0})]
-    return " ".join(["python -m segcv.train -m", *cells, *kept])
+    return " ".join(["python -m segcv.train -m", *cells, overrides]).rstrip()
 
 
 def headlines(evidence: Evidence) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any, TextIO, TypeVar, cast
 import hydra
 from hydra.core.config_store import ConfigStore
 from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from segcv.errors import SegcvError, SegcvWarning
@@ -34,9 +35,12 @@ def conf_folder() -> Path:
 def command(name: str) -> Callable[[Callable[[Any], None]], Callable[[], None]]:
     """Decorator: run the body with the settings of conf/<name>.yaml and the command line as plain dataclasses.
 
-    A SegcvError ends the process with exit code 1 and its text on stderr; each SegcvWarning is printed once.
+    A SegcvError is one message on stderr and exit code 1; in a sweep (-m) the other jobs still run and the failures are
+    listed at the end. Each SegcvWarning is printed once.
     """
     def start(body: Callable[[Any], None]) -> Callable[[], None]:
+        failures: list[str] = []
+
         @hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=name)
         def main(config: DictConfig) -> None:
             _refuse_missing(config, name)
@@ -46,8 +50,17 @@ def command(name: str) -> Callable[[Callable[[Any], None]], Callable[[], None]]:
                 try:
                     body(OmegaConf.to_object(config))
                 except SegcvError as error:
-                    raise SystemExit(f"error: {error}") from error
-        return cast(Callable[[], None], main)
+                    if HydraConfig.get().mode != RunMode.MULTIRUN:
+                        raise SystemExit(f"error: {error}") from error
+                    failures.append(f"{' '.join(overrides())}: {error}")
+                    print(f"error: {failures[-1]}", file=sys.stderr)
+
+        def run() -> None:
+            cast(Callable[[], None], main)()
+            if failures:
+                listed = "".join(f"\n  {failure}" for failure in failures)
+                raise SystemExit(f"{len(failures)} jobs of the sweep failed, the others are done:{listed}")
+        return run
     return start
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from segcv.config import command, progress_bar
 from segcv.settings import SplitCommand
 
@@ -22,19 +24,18 @@ def main(settings: SplitCommand) -> None:
           f"{'; LEAKS: groups are torn' if split.leaking else ''}")
     kinds = split.images["group_evidence"].str.replace(r" of .*", "", regex=True).value_counts()
     print("Groups come from: " + ", ".join(f"{kind} ({count} images)" for kind, count in kinds.items()))
-    balance = pd_text(split.manifest["balance"])
-    print(balance)
+    print(balance_text(split.manifest["balance"], split.class_names))
     if not study.made:
         for note in split.notes:
             print(f"note: {note}")
     print(f"Look at {split.folder / 'fold_0_val.csv'}, then: python -m segcv.train fold=0")
 
 
-def pd_text(rows: list[dict[str, object]]) -> str:
-    """The balance rows as a table for the terminal."""
+def balance_text(rows: list[dict[str, object]], class_names: Sequence[str]) -> str:
+    """The balance rows as a table for the terminal; the shares are those of the labelled pixels."""
     import pandas as pd
 
-    table = pd.DataFrame(rows)
+    table = pd.DataFrame(rows).rename(columns={f"share_{c}": name for c, name in enumerate(class_names)})
     return table.to_string(index=False, float_format=lambda share: f"{share:.3f}")
 
 

@@ -68,7 +68,8 @@ def fitted(settings: TrainCommand, study: Study, training: pd.DataFrame, *, conf
     from segcv.training import ModelChoice, class_weights, fit, run_seeds, save_model
 
     inside, inner = inner_rows(settings, study, training)
-    preprocessing = fit_preprocessing(inside, nodata=settings.data.nodata, progress=progress_bar)
+    preprocessing = fit_preprocessing(inside, nodata=settings.data.nodata, max_pixels=settings.data.max_pixels,
+                                      progress=progress_bar)
     choice = ModelChoice(settings.model.name, settings.model.encoder, settings.model.encoder_weights,
                          Path(settings.model.weights_file) if settings.model.weights_file else None)
     weights = class_weights(class_pixels(study, inside), method=settings.loss.class_weights, names=study.labels.names)
@@ -82,7 +83,8 @@ def fitted(settings: TrainCommand, study: Study, training: pd.DataFrame, *, conf
                  weight_decay=optim.weight_decay, warmup=optim.warmup, schedule=optim.schedule, clip=optim.clip,
                  stopping=inner, device=settings.device, threads=settings.threads, workers=settings.workers,
                  precision=trainer.precision, channels_last=trainer.channels_last,
-                 checkpoint_steps=trainer.checkpoint_steps, config_id=config_id, watch=watch)
+                 checkpoint_steps=trainer.checkpoint_steps, max_pixels=settings.data.max_pixels,
+                 config_id=config_id, watch=watch)
     close()
     save_model(out / "model", result.network, choice=choice, labels=study.labels, preprocessing=preprocessing)
     return result, out / "model"
@@ -122,7 +124,7 @@ def scored(settings: TrainCommand, study: Study, key: RunKey, fit: Fit, model_fo
     predictions = predict(saved.network, rows, preprocessing=saved.preprocessing, tile=settings.prediction.tile,
                           overlap=settings.prediction.overlap, batch_size=settings.prediction.batch_size,
                           device=settings.device, threads=settings.threads, precision=settings.trainer.precision,
-                          channels_last=settings.trainer.channels_last)
+                          max_pixels=settings.data.max_pixels, channels_last=settings.trainer.channels_last)
     sources = rows["source_id"] if "source_id" in rows else rows["group_id"].map(lambda _: "")
     bar = progress_bar(zip(predictions, rows["mask_path"], rows["group_id"], sources, strict=True), total=len(rows),
                        what="scoring held-out images" if masks is not None else "scoring training images")

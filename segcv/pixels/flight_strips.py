@@ -59,8 +59,8 @@ def write_flight_strips(folder: Path, *, strips: int = 12, patches: int = 20, si
 
 
 def _strip(name: str, rng: Generator) -> _Strip:
-    season = rng.uniform(-1, 1, 3) * np.array([18.0, 14.0, 18.0])       # one tint over the whole strip
-    own = rng.uniform(-16, 16, COLORS.shape)                        # and one for each kind of land
+    season = rng.uniform(-1, 1, 3) * np.array([21.0, 16.0, 21.0])       # one tint over the whole strip
+    own = rng.uniform(-19, 19, COLORS.shape)                        # and one for each kind of land
     return _Strip(name, gain=float(rng.uniform(0.78, 1.18)), colors=COLORS + season + own,
                   noise=float(rng.uniform(4, 11)), haze=float(rng.uniform(0, 0.3)),
                   buildings=int(rng.integers(8, 26)))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from segcv.errors import ConfigError
-from segcv.pixels import Preprocessing, read_image
+from segcv.pixels import MAX_PIXELS, Preprocessing, read_image
 from segcv.prediction.tiles import Tile, tiles
 from segcv.training import Network, NetworkInput, chosen_device, chosen_precision, next_multiple, padded, pinned
 
@@ -45,7 +45,8 @@ class _Canvas:
 def predict(
     network: Network, images: pd.DataFrame | Iterable[tuple[str, NDArray[Any]]], *, preprocessing: Preprocessing,
     tile: int | None = 1024, overlap: int = 128, batch_size: int = 8, probabilities: bool = False,
-    device: str = "auto", threads: int = 1, precision: str = "auto", channels_last: bool = False,
+    max_pixels: int = MAX_PIXELS, device: str = "auto", threads: int = 1, precision: str = "auto",
+    channels_last: bool = False,
 ) -> Iterator[Prediction]:
     """One Prediction per image, in their order; images are rows (image_id, image_path) or pairs of id and array.
 
@@ -83,7 +84,7 @@ def predict(
         return found
 
     def pieces() -> Iterator[tuple[_Canvas, Tile]]:
-        for image_id, image in _read(images, preprocessing):
+        for image_id, image in _read(images, preprocessing, max_pixels):
             cut = tiles(*image.shape[:2], side=tile, overlap=overlap)
             canvas = _Canvas(image_id, image, len(cut), np.zeros((network.n_classes, *image.shape[:2]), np.float32),
                              np.zeros(image.shape[:2], np.float32))
@@ -100,10 +101,10 @@ def predict(
 
 
 def _read(images: pd.DataFrame | Iterable[tuple[str, NDArray[Any]]], preprocessing: Preprocessing,
-          ) -> Iterator[tuple[str, NDArray[Any]]]:
+          max_pixels: int) -> Iterator[tuple[str, NDArray[Any]]]:
     if isinstance(images, pd.DataFrame):
         for image_id, path in zip(images["image_id"], images["image_path"], strict=True):
-            image = read_image(Path(path))
+            image = read_image(Path(path), max_pixels=max_pixels)
             preprocessing.check(image, Path(path))
             yield str(image_id), image
     else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pandas as pd
 
 from segcv.reporting.evidence import Evidence
@@ -40,9 +42,12 @@ def leak(evidence: Evidence) -> Section:
     """What the same recipe scores under a split that ignores groups, or what to type to see it."""
     summary = evidence.summary
     if summary is None or summary.leak is None:
-        folds = ",".join(str(fold) for fold in range(summary.folds if summary is not None else 5))
-        return Section(say("leak"), (Paragraph(say("no_leak")),
-                                     Commands((f"python -m segcv.train -m split=random_kfold fold={folds}",))))
+        folds = summary.folds if summary is not None else 5
+        told = " ".join(evidence.commands[:1]) or "python -m segcv.train -m"
+        rest = re.sub(r" (split|split\.folds|fold|seed|repeat)=\S+", "", told)
+        listed = ",".join(map(str, range(folds)))
+        command = f"{rest} split=random_kfold split.folds={folds} fold={listed}"
+        return Section(say("leak"), (Paragraph(say("no_leak")), Commands((command,))))
     gap = summary.leak
     named = ((each.target, each) for each in (gap.random, gap.group, gap.difference))
     return Section(say("leak"), (estimates_table(named, name="leak_gap", title=say("leak_table"), first="what"),))

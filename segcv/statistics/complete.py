@@ -27,8 +27,9 @@ def missing_cells(runs: pd.DataFrame, *, folds: int, repeats: int = 1, seeds: Se
     return pd.DataFrame(absent, columns=["repeat", "fold", "seed"], dtype="int64")
 
 
-def rest_commands(missing: pd.DataFrame, *, command: str = "python -m segcv.train") -> tuple[str, ...]:
-    """What to type for the missing cells: as few commands as cover them exactly.
+def rest_commands(missing: pd.DataFrame, *, overrides: str = "",
+                  command: str = "python -m segcv.train") -> tuple[str, ...]:
+    """What to type for the missing cells: as few commands as cover them exactly; `overrides` are appended to each.
 
     >>> cells = pd.DataFrame({"repeat": [0, 0], "fold": [1, 2], "seed": [0, 0]})
     >>> rest_commands(cells)
@@ -50,13 +51,13 @@ def rest_commands(missing: pd.DataFrame, *, command: str = "python -m segcv.trai
         settings += [f"seed={_listed(seeds_)}"] if seeds_ != (0,) else []
         settings += [f"repeat={_listed(repeats)}"] if repeats != [0] else []
         many = any("," in setting for setting in settings)
-        said.append(f"{command} {'-m ' if many else ''}{' '.join(settings)}")
+        said.append(f"{command} {'-m ' if many else ''}{' '.join(settings)} {overrides}".rstrip())
     return tuple(said)
 
 
 def check_complete(
     runs: pd.DataFrame, *, folds: int, repeats: int = 1, seeds: Sequence[int] = (0,), allow_missing: bool = False,
-    command: str = "python -m segcv.train",
+    overrides: str = "", command: str = "python -m segcv.train",
 ) -> pd.DataFrame:
     """The missing cells of a sweep that may be reported: none, or those of a first look, or those that are allowed.
 
@@ -82,7 +83,7 @@ def check_complete(
         more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
         raise RunError(f"{named}{more} {'is' if len(missing) == 1 else 'are'} missing: {len(cells)} of "
                        f"{folds * repeats * len(set(seeds))} runs are there, and their mean is not the mean of all. "
-                       f"Run the rest: {' ; '.join(rest_commands(missing, command=command))} "
+                       f"Run the rest: {' ; '.join(rest_commands(missing, overrides=overrides, command=command))} "
                        "(or report what is there, marked: allow_missing=true).")
     return missing
 

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from segcv.errors import MaskError, SegcvError, TrainingError
-from segcv.pixels import LabelMap, Preprocessing, read_image
+from segcv.pixels import LabelMap, Preprocessing, read_image, valid_pixels
 from segcv.tables import TRAIN, stream
 from segcv.training.augment import Augmentation
 from segcv.training.windows import next_multiple, padded, random_corner
@@ -67,10 +67,11 @@ def training_rows(rows: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def pair_reader(labels: LabelMap, preprocessing: Preprocessing) -> Callable[[Path, Path], Pair]:
+def pair_reader(labels: LabelMap, preprocessing: Preprocessing, *, max_pixels: int) -> Callable[[Path, Path], Pair]:
     """A function that reads an image and its mask, and refuses a pair that the fit cannot take."""
     def read(image_path: Path, mask_path: Path) -> Pair:
-        image, truth = read_image(image_path), labels.read(mask_path)
+        image = read_image(image_path, max_pixels=max_pixels)
+        truth = labels.read(mask_path, max_pixels=max_pixels)
         preprocessing.check(image, image_path)
         if image.shape[:2] != truth.shape:
             raise MaskError(f"{mask_path} is {truth.shape[0]} x {truth.shape[1]} px, its image {image_path} "
@@ -177,9 +178,4 @@ def nodata_pixels(image: NDArray[Any], preprocessing: Preprocessing) -> NDArray[
     """H x W, true where Preprocessing.apply finds no measurement; None where images of this kind always hold one."""
     if preprocessing.nodata is None and image.dtype.kind != "f":
         return None
-    empty = np.zeros(image.shape[:2], bool)
-    if preprocessing.nodata is not None:
-        empty |= (image == preprocessing.nodata).all(axis=2)
-    if image.dtype.kind == "f":
-        empty |= ~np.isfinite(image).all(axis=2)
-    return empty
+    return ~valid_pixels(image, preprocessing.nodata)

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 from segcv.errors import ConfigError, SegcvError, TrainingError
-from segcv.pixels import LabelMap, Preprocessing
+from segcv.pixels import MAX_PIXELS, LabelMap, Preprocessing
 from segcv.tables import HISTORY, fingerprint, stream
 from segcv.training.augment import Augmentation, Step
 from segcv.training.checkpoints import FitState, Parts, load_checkpoint, save_checkpoint
@@ -65,7 +65,8 @@ def fit(
     epochs: int = 50, batch_size: int = 8, lr: float = 1e-3, weight_decay: float = 1e-2, warmup: float = 0.1,
     schedule: str = "one_cycle", clip: float | None = None, stopping: Stopping | None = None,
     device: str = "auto", threads: int = 1, workers: int = 0, precision: str = "auto", channels_last: bool = False,
-    checkpoint_steps: int | None = None, config_id: str = "", watch: Callable[[StepInfo], None] | None = None,
+    checkpoint_steps: int | None = None, max_pixels: int = MAX_PIXELS, config_id: str = "",
+    watch: Callable[[StepInfo], None] | None = None,
 ) -> Fit:
     """The network after `epochs` epochs over the training rows: the same bits for the same arguments.
 
@@ -118,7 +119,7 @@ def fit(
         if (out / CHECKPOINT).is_file():
             state = load_checkpoint(out / CHECKPOINT, parts, belongs_to=belongs_to, device=place)
 
-        read = pair_reader(labels, preprocessing)
+        read = pair_reader(labels, preprocessing, max_pixels=max_pixels)
         images = TrainingImages(table, read=read, preprocessing=preprocessing, augmentation=augmentation, crop=crop,
                                 stride=network.stride, void=labels.void, root=seeds.augment)
         loader: DataLoader[Any] = DataLoader(

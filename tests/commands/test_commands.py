@@ -35,7 +35,7 @@ def test_folds_are_trained_and_reported(tmp_path: Path, data: Path):
     given = [f"data.table={data}", *TINY]
     segcv(tmp_path, "train", "fold=0", *given)
     first = segcv(tmp_path, "aggregate")
-    assert "python -m segcv.train -m fold=1,2" in first.stdout
+    assert f"python -m segcv.train -m fold=1,2 data.table={data} data.num_classes=4" in first.stdout
 
     segcv(tmp_path, "train", "fold=1", *given)
     assert "fold=2 seed=0 is missing" in segcv(tmp_path, "aggregate", code=1).stderr
