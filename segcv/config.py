@@ -35,8 +35,8 @@ def conf_folder() -> Path:
 def command(name: str) -> Callable[[Callable[[Any], None]], Callable[[], None]]:
     """Decorator: run the body with the settings of conf/<name>.yaml and the command line as plain dataclasses.
 
-    A SegcvError is one message on stderr and exit code 1; in a sweep (-m) the other jobs still run and the failures are
-    listed at the end. Each SegcvWarning is printed once.
+    A SegcvError, a full disk or a forbidden folder is one message on stderr and exit code 1; in a sweep (-m) the other
+    jobs still run and the failures are listed at the end. Each SegcvWarning is printed once.
     """
     def start(body: Callable[[Any], None]) -> Callable[[], None]:
         failures: list[str] = []
@@ -49,7 +49,9 @@ def command(name: str) -> Callable[[Callable[[Any], None]], Callable[[], None]]:
                 warnings.showwarning = _show_warning
                 try:
                     body(OmegaConf.to_object(config))
-                except SegcvError as error:
+                except KeyboardInterrupt:
+                    raise SystemExit("stopped; the same command goes on from here") from None
+                except (SegcvError, OSError) as error:
                     if HydraConfig.get().mode != RunMode.MULTIRUN:
                         raise SystemExit(f"error: {error}") from error
                     failures.append(f"{' '.join(overrides())}: {error}")
@@ -59,7 +61,7 @@ def command(name: str) -> Callable[[Callable[[Any], None]], Callable[[], None]]:
             cast(Callable[[], None], main)()
             if failures:
                 listed = "".join(f"\n  {failure}" for failure in failures)
-                raise SystemExit(f"{len(failures)} jobs of the sweep failed, the others are done:{listed}")
+                raise SystemExit(f"failed jobs of the sweep: {len(failures)}; the others are done:{listed}")
         return run
     return start
 

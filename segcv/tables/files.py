@@ -14,6 +14,8 @@ from typing import Any
 
 from filelock import FileLock
 
+from segcv.errors import TableError
+
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
@@ -68,8 +70,12 @@ def write_json(path: Path, data: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """What `write_json` wrote."""
-    return json.loads(path.read_text(encoding="utf-8"))
+    """What `write_json` wrote; TableError when the file is damaged."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise TableError(f"{path}: damaged, not a readable JSON file ({error}). Bring it back, or delete its "
+                         "folder and make it again.") from error
 
 
 def _without_nan(data: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 import pandas as pd
+from pyarrow import ArrowException
 
 from segcv.errors import TableError
 from segcv.tables.files import replacing
@@ -59,10 +60,16 @@ class Schema:
         return table
 
     def read(self, path: Path) -> pd.DataFrame:
-        """The checked table in `path` (.csv or .parquet)."""
+        """The checked table in `path` (.csv or .parquet); TableError when it is missing or damaged."""
         if not path.is_file():
             raise TableError(f"{path}: there is no such file ({self.name} table).")
-        frame = read_csv(path) if path.suffix == ".csv" else pd.read_parquet(path)
+        if path.suffix == ".csv":
+            return self.check(read_csv(path), where=str(path))
+        try:
+            frame = pd.read_parquet(path)
+        except (ArrowException, OSError) as error:
+            raise TableError(f"{path}: damaged, not a readable Parquet file ({self.name} table). "
+                             "Bring it back, or delete its folder and make it again.") from error
         return self.check(frame, where=str(path))
 
     def write(self, frame: pd.DataFrame, path: Path) -> None:

@@ -146,3 +146,10 @@ def test_five_processes_that_want_the_same_folder_build_it_once(tmp_path: Path):
 
     assert sorted(built) == [False] * 4 + [True]
     assert (tmp_path / "split" / "a").read_text() == "a"
+
+
+def test_a_damaged_file_is_named(tmp_path: Path):
+    for name, read in (("scores.parquet", SCORES.read), ("run.json", read_json)):
+        (tmp_path / name).write_text("{ half")
+        with pytest.raises(TableError, match=f"{name}: damaged"):
+            read(tmp_path / name)
