@@ -220,10 +220,15 @@ def rerun_command(overrides: str, sweep: Sweep) -> str:
 
 def headlines(evidence: Evidence) -> list[str]:
     """What the terminal says: the number, its interval, and what to type for the rest."""
+    from segcv.statistics import Summary
+
     summaries = evidence.results or ((evidence.summary,) if evidence.summary is not None else ())
     lines = []
     for summary in summaries:
-        estimate = getattr(summary, "headline", None) or summary.mean  # type: ignore[union-attr]
+        if isinstance(summary, Summary):
+            estimate = summary.bounded if summary.bounded_first else summary.headline
+        else:
+            estimate = summary.mean
         lines.append(f"{summary.candidate}: {number(estimate)}")
         lines += [f"Still to run: {text}" for text in summary.rest]
     return lines
