@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from segcv.config import as_dict, command, overrides, progress_bar
-from segcv.errors import ConfigError, SplitError
+from segcv.errors import ConfigError, ScoreError, SplitError
 from segcv.settings import TrainCommand
 
 if TYPE_CHECKING:
@@ -126,9 +126,12 @@ def scored(settings: TrainCommand, study: Study, key: RunKey, fit: Fit, model_fo
                           device=settings.device, threads=settings.threads, precision=settings.trainer.precision,
                           max_pixels=settings.data.max_pixels, channels_last=settings.trainer.channels_last)
     sources = rows["source_id"] if "source_id" in rows else rows["group_id"].map(lambda _: "")
-    bar = progress_bar(zip(predictions, rows["mask_path"], rows["group_id"], sources, strict=True), total=len(rows),
+    places = zip(predictions, rows["image_id"], rows["mask_path"], rows["group_id"], sources, strict=True)
+    bar = progress_bar(places, total=len(rows),
                        what="scoring held-out images" if masks is not None else "scoring training images")
-    for prediction, mask_path, group_id, source_id in bar:
+    for prediction, image_id, mask_path, group_id, source_id in bar:
+        if prediction.image_id != image_id:
+            raise ScoreError(f"the prediction of {prediction.image_id} came where that of {image_id} belongs.")
         truth = study.labels.read(Path(mask_path), max_pixels=settings.data.max_pixels)
         tables.add(score_image(truth, prediction.labels, labels=study.labels, run_id=key.run_id,
                                image_id=prediction.image_id, group_id=group_id, source_id=source_id,
