@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import warnings
 from collections.abc import Callable, Iterable
@@ -78,6 +79,11 @@ def overrides() -> list[str]:
     if not HydraConfig.initialized():
         return []
     return list(HydraConfig.get().overrides.task)
+
+
+def typed() -> str:
+    """What was typed behind the command, as the shell takes it again."""
+    return " ".join(map(shlex.quote, overrides()))
 
 
 def as_dict(settings: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from segcv.config import command, progress_bar
+from segcv.config import command, progress_bar, typed
 from segcv.settings import SplitCommand
 
 
@@ -28,7 +28,7 @@ def main(settings: SplitCommand) -> None:
     if not study.made:
         for note in split.notes:
             print(f"note: {note}")
-    print(f"Look at {split.folder / 'fold_0_val.csv'}, then: python -m segcv.train fold=0")
+    print(f"Look at {split.folder / 'fold_0_val.csv'}, then: python -m segcv.train fold=0 {typed()}".rstrip())
 
 
 def balance_text(rows: list[dict[str, object]], class_names: Sequence[str]) -> str:

@@ -31,7 +31,8 @@ def main(settings: TrainCommand) -> None:
     study = open_study(settings.data, settings.group, settings.split, splits=Path(settings.splits),
                        cache=Path(settings.cache), workers=settings.workers, progress=progress_bar)
     folder = train(settings, study)
-    print(f"{folder}  ({settings.candidate or settings.model.name}, fold {settings.fold}, seed {settings.seed})")
+    print(f"{folder}  (data {study.name}, {settings.candidate or settings.model.name}, fold {settings.fold}, "
+          f"seed {settings.seed})")
 
 
 def train(settings: TrainCommand, study: Study) -> Path:

@@ -91,7 +91,7 @@ def infer_label_map(masks: Iterable[Path], *, ignore: int | None = 255, max_pixe
                         f"data.num_classes={max(classes) + 1}")
     note = f", {ignore} ignored" if ignore in found else ""
     warnings.warn(f"classes are not declared; the {files} masks hold 0..{len(classes) - 1}{note}, taken as "
-                  f"{len(classes)} classes. Declare data.num_classes={len(classes)} (or data.names) to be sure.",
+                  f"{len(classes)} classes. Declare data.num_classes={len(classes)} (or data.classes) to be sure.",
                   SegcvWarning, stacklevel=2)
     return label_map(num_classes=len(classes), ignore=ignore)
 
@@ -101,18 +101,18 @@ def _names(names: Sequence[str] | None, num_classes: int | None, targets: set[in
     if names is not None:
         named = [str(name) for name in names]
         if num_classes is not None and num_classes != len(named):
-            raise ConfigError(f"data.num_classes={num_classes}, and data.names has {len(named)} "
+            raise ConfigError(f"data.num_classes={num_classes}, and data.classes has {len(named)} "
                               f"({', '.join(named)}). Make them agree, or set one of them only.")
         twice = sorted({name for name in named if named.count(name) > 1})
         if twice:
-            raise ConfigError(f"data.names has {twice[0]!r} twice. Give each class a name of its own.")
+            raise ConfigError(f"data.classes has {twice[0]!r} twice. Give each class a name of its own.")
         if any(not name.strip() for name in named):
-            raise ConfigError("data.names has a blank name. Give each class a name.")
+            raise ConfigError("data.classes has a blank name. Give each class a name.")
     else:
         if num_classes is None and targets is not None:
             num_classes = max((to for to in targets if to != ignore), default=0) + 1
         if num_classes is None:
-            raise ConfigError("no classes are declared. Set data.num_classes=N or data.names=[background,...].")
+            raise ConfigError("no classes are declared. Set data.num_classes=N or data.classes=[background,...].")
         named = [f"class_{c}" for c in range(num_classes)]
     if len(named) < 2:
         raise ConfigError(f"{len(named)} class is declared (data.num_classes={len(named)}); background is a class too. "

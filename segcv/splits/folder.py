@@ -188,7 +188,7 @@ def check_split_fits(split: Split, images: pd.DataFrame, *, data_id: str | None 
                     "classes or ignore value)")
     if told:
         raise SplitError(f"{split.folder / 'manifest.json'}: the split does not match the table: {'; '.join(told)}. "
-                         "Cut a new split (python -m segcv.split, another folder), or bring back the table.")
+                         f"Bring back the table, or delete {split.folder} and cut it anew: python -m segcv.split")
 
 
 _ROLE_COLUMNS = ("repeat", "fold", "image_id", "group_id", "role", "reason")

@@ -82,6 +82,7 @@ def _make(beside: Path, *, data: DataSettings, group: GroupSettings, split: Spli
         looks = profile.looks.merge(profile.images[["image_id", "image_hash"]], on="image_id")
         grouped = assign_groups(images, looks, pattern=group.pattern, max_distance=group.near_duplicates,
                                 folds=split.folds or 2)
+        _warn_alone(grouped)
         roles = _roles(grouped, profile, labels, split)
     settings: dict[str, Any] = {"data": asdict(data), "group": asdict(group), "split": asdict(split),
                                 "labels": labels.to_json()}
@@ -104,6 +105,14 @@ def _roles(images: pd.DataFrame, profile: Profile, labels: LabelMap, split: Spli
     return cut_roles(images, profile.masks, splitter=split.name, folds=split.folds, repeats=split.repeats,
                      seed=split.seed, locked_groups=split.locked_groups, max_per_group=split.max_per_group,
                      class_names=labels.names)
+
+
+def _warn_alone(images: pd.DataFrame) -> None:
+    alone = images.loc[images["group_evidence"] == "alone", "image_id"]
+    if len(alone):
+        warnings.warn(f"{len(alone)} of {len(images)} images have no group and are each their own "
+                      f"({', '.join(alone.head(3))}). If several come from one source, folds tear it: give a column "
+                      "group_id, or group.pattern=NAME.", SegcvWarning, stacklevel=2)
 
 
 def _refuse_settings(split: SplitSettings) -> None:
