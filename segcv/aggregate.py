@@ -160,12 +160,24 @@ def split_of(record: RunRecord) -> Split:
 
 
 def scores_of(settings: AggregateCommand, sweep: Sweep) -> pd.DataFrame:
-    """The scores of all runs of a sweep."""
+    """The scores of all runs of a sweep, each of exactly the images that its fold holds out."""
     import pandas as pd
 
     from segcv.scoring import read_scores
+    from segcv.splits import fold_roles
 
-    return pd.concat([read_scores(Path(settings.runs) / record.run_id) for record in sweep], ignore_index=True)
+    split = split_of(sweep[0])
+    tables = []
+    for record in sweep:
+        scores = read_scores(Path(settings.runs) / record.run_id)
+        roles = fold_roles(split, record.repeat, record.fold)
+        wrong = set(scores["image_id"]) ^ set(roles.loc[roles["role"] == "held_out", "image_id"])
+        if wrong or set(scores["run_id"]) != {record.run_id}:
+            raise RunError(f"{Path(settings.runs) / record.run_id}: its scores are not those of the images that fold "
+                           f"{record.fold} holds out ({len(wrong)} differ{': ' + min(wrong) if wrong else ''}). Delete "
+                           "this run's folder and run it again.")
+        tables.append(scores)
+    return pd.concat(tables, ignore_index=True)
 
 
 def train_scores_of(settings: AggregateCommand, sweep: Sweep) -> pd.DataFrame | None:

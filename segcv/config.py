@@ -59,7 +59,12 @@ def command(name: str) -> Callable[[Callable[[Any], None]], Callable[[], None]]:
                     print(f"error: {failures[-1]}", file=sys.stderr)
 
         def run() -> None:
-            cast(Callable[[], None], main)()
+            try:
+                cast(Callable[[], None], main)()
+            finally:
+                report_failures()
+
+        def report_failures() -> None:
             if failures:
                 listed = "".join(f"\n  {failure}" for failure in failures)
                 raise SystemExit(f"failed jobs of the sweep: {len(failures)}; the others are done:{listed}")

@@ -91,6 +91,7 @@ def write_split(folder: Path, *, images: pd.DataFrame, roles: pd.DataFrame, prof
     write_lists(folder, images, roles, seen_from=place)
     IMAGE_PROFILE.write(profile, folder / "profile.parquet")
     MASK_PROFILE.write(masks, folder / "mask_profile.parquet")
+    files |= {name: _content_id(folder / name) for name in ("profile.parquet", "mask_profile.parquet")}
     balance = balance_table(roles, images, masks)
     with replacing(folder / "balance.csv") as beside:
         balance.to_csv(beside, index=False, lineterminator="\n")
@@ -127,7 +128,10 @@ def read_split(folder: Path) -> Split:
         raise SplitError(f"{folder / extra[0]} is not part of this split (manifest.json lists {len(listed)} roles "
                          "files). Remove it.")
     tables = {name: _intact(folder / name, ROLES.read) for name in listed}
+    profile = _intact(folder / "profile.parquet", IMAGE_PROFILE.read)
+    masks = _intact(folder / "mask_profile.parquet", MASK_PROFILE.read)
     found = {name: _rows_id(rows) for name, rows in tables.items()} | {"images.csv": _images_id(images)}
+    found |= {name: _content_id(folder / name) for name in ("profile.parquet", "mask_profile.parquet")}
     changed = [name for name, content in manifest["files"].items() if found.get(name) != content]
     roles = pd.concat(list(tables.values()), ignore_index=True).sort_values(
         ["repeat", "fold", "image_id"], ignore_index=True)
@@ -143,8 +147,7 @@ def read_split(folder: Path) -> Split:
         folder=folder, split_id=split_id, data_id=manifest["data_id"], leaking=manifest["leaking"],
         settings=manifest["settings"], seed=manifest["seed"], target=manifest["target"],
         class_names=tuple(manifest["class_names"]), notes=tuple(manifest["notes"]), images=images, roles=roles,
-        profile=_intact(folder / "profile.parquet", IMAGE_PROFILE.read),
-        masks=_intact(folder / "mask_profile.parquet", MASK_PROFILE.read), manifest=manifest)
+        profile=profile, masks=masks, manifest=manifest)
 
 
 def fold_roles(split: Split, repeat: int, fold: int) -> pd.DataFrame:
@@ -199,6 +202,10 @@ def _rows_id(rows: pd.DataFrame) -> str:
     return fingerprint([ordered[column].tolist() for column in _ROLE_COLUMNS])
 
 
+def _content_id(path: Path) -> str:
+    return fingerprint([path.read_bytes().hex()])
+
+
 def _images_id(images: pd.DataFrame) -> str:
     ordered = images.sort_values("image_id")
     return fingerprint([ordered[column].tolist() for column in ("image_id", "group_id")])
@@ -212,7 +219,7 @@ def _how(name: str, images: pd.DataFrame, roles: pd.DataFrame) -> str:
             other = sorted(ids ^ used)
             return f": {len(other)} images are in it or in the roles only ({', '.join(other[:SHOWN])})"
         return ": the group of an image is another"
-    return ": a role, group or image in it is another"
+    return ": a role, group or image in it is another" if name.startswith("roles/") else ""
 
 
 def _changed_groups(split: Split, images: pd.DataFrame) -> list[str]:

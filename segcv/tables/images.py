@@ -13,6 +13,8 @@ from segcv.errors import SegcvWarning, TableError
 from segcv.tables.layouts import IMAGES
 from segcv.tables.schema import SHOWN, read_csv
 
+LONGEST_NAME = 240       # bytes of one part of an id; file systems take 255, with a suffix
+
 IMAGE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp"})
 
 
@@ -39,6 +41,7 @@ def read_images(table: Path) -> pd.DataFrame:
     frame = _once(frame, table)
     if "image_id" not in frame.columns:
         frame.insert(0, "image_id", [_image_id(path) for path in frame["image_path"]])
+    _refuse_unsafe_ids(frame["image_id"].tolist(), table)
     _refuse_shared_ids(frame, table)
     folder = table.absolute().parent
     for column in ("image_path", "mask_path"):
@@ -122,6 +125,17 @@ def _dropped(frame: pd.DataFrame, again: pd.Series, image: pd.Series) -> str:
             if kept != lost:
                 return f", as its first row says ({image[row]}: {column} {kept!r} is kept, {lost!r} dropped)"
     return ""
+
+
+def _refuse_unsafe_ids(ids: list[str], table: Path) -> None:
+    """An image_id names files below a run's folder, so it must not lead out of it, nor to another image's file."""
+    for image_id in ids:
+        parts = image_id.split("/")
+        unfit = (any(part in ("", ".", "..") or len(part.encode()) > LONGEST_NAME for part in parts)
+                 or "\\" in image_id or "\x00" in image_id)
+        if unfit:
+            raise TableError(f"{table}: image_id {image_id[:80]!r} cannot name a file: no leading or trailing '/', no "
+                             f"'.' or '..' part, no backslash, no part above {LONGEST_NAME} bytes. Write another id.")
 
 
 def _refuse_shared_ids(frame: pd.DataFrame, table: Path) -> None:
