@@ -11,6 +11,7 @@ import time
 from hashlib import sha256
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from segcv.pixels import write_flight_strips
@@ -49,6 +50,11 @@ def test_folds_are_trained_and_reported(tmp_path: Path, data: Path):
     summary = json.loads((tmp_path / "report/summary.json").read_text())
     assert 0 <= summary["folds"]["mean"] <= 1
     assert summary["folds"]["n"] == 3
+
+    scores = next(tmp_path.glob("runs/*/repeat-0/fold-0/seed-0/scores.parquet"))
+    rows = pd.read_parquet(scores)
+    rows[rows["image_id"] != rows["image_id"].iloc[0]].to_parquet(scores)
+    assert rows["image_id"].iloc[0] in segcv(tmp_path, "aggregate", code=1).stderr
 
 
 def test_a_killed_run_goes_on_to_the_same_weights(tmp_path: Path, data: Path):

@@ -153,3 +153,9 @@ def test_a_damaged_file_is_named(tmp_path: Path):
         (tmp_path / name).write_text("{ half")
         with pytest.raises(TableError, match=f"{name}: damaged"):
             read(tmp_path / name)
+
+
+@pytest.mark.parametrize("image_id", ["/tmp/a", "../a", "a/../b", "a//b", "a/", "a\\b", "a" * 300])
+def test_an_id_that_would_name_a_file_elsewhere_is_refused(tmp_path: Path, image_id: str):
+    with pytest.raises(TableError, match="cannot name a file"):
+        read_images(table(tmp_path, f"image_id,image_path,mask_path\n{image_id},a.png,ma.png\n"))
