@@ -52,9 +52,11 @@ def command(name: str) -> Callable[[Callable[[Any], None]], Callable[[], None]]:
                     body(OmegaConf.to_object(config))
                 except KeyboardInterrupt:
                     raise SystemExit("stopped; the same command goes on from here") from None
-                except (SegcvError, OSError) as error:
+                except (SegcvError, OSError) as caught:
+                    error = caught if isinstance(caught, SegcvError) or caught.filename else (
+                        f"{caught.strerror or caught} (writing below {Path.cwd()}); then type the same command again")
                     if HydraConfig.get().mode != RunMode.MULTIRUN:
-                        raise SystemExit(f"error: {error}") from error
+                        raise SystemExit(f"error: {error}") from caught
                     failures.append(f"{' '.join(overrides())}: {error}")
                     print(f"error: {failures[-1]}", file=sys.stderr)
 

@@ -191,6 +191,11 @@ def identified(settings: TrainCommand, study: Study) -> tuple[dict[str, Any], st
 def refuse_settings(settings: TrainCommand) -> None:
     """Refuse what can be refused before anything is read."""
     trainer = settings.trainer
+    for name, number in vars(settings.optim).items():
+        if isinstance(number, float) and not math.isfinite(number):
+            raise ConfigError(f"optim.{name}={number} is not a number to train with.")
+    if settings.augment.crop is not None and settings.augment.crop < 1:
+        raise ConfigError(f"augment.crop={settings.augment.crop} must be 1 px or more, or null for whole images.")
     if trainer.stopping not in ("fixed", "early"):
         raise ConfigError(f"trainer.stopping={trainer.stopping} is not known; use fixed or early.")
     if trainer.stopping == "fixed" and trainer.validation_fold is not None:

@@ -22,7 +22,7 @@ import numpy as np
 
 from segcv.errors import ConfigError
 from segcv.metrics.counts import Counts
-from segcv.metrics.overlap import METRICS, FloatArray, dice, iou
+from segcv.metrics.overlap import METRICS, FloatArray, iou
 
 Policy = Literal["union", "truth", "zero", "one"]
 POLICIES: tuple[Policy, ...] = get_args(Policy)
@@ -124,11 +124,6 @@ def micro_dice(counts: Counts) -> float:
 def frequency_weighted_iou(counts: Counts) -> float:
     """Mean of the classes' pooled IoU, weighted by their true pixels, in [0, 1]."""
     return _by_frequency(counts, iou(counts.pooled())[0])
-
-
-def frequency_weighted_dice(counts: Counts) -> float:
-    """Mean of the classes' pooled Dice, weighted by their true pixels, in [0, 1]."""
-    return _by_frequency(counts, dice(counts.pooled())[0])
 
 
 def pixel_accuracy(counts: Counts) -> float:

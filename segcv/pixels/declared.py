@@ -34,6 +34,9 @@ def label_map(*, names: Sequence[str] | None = None, num_classes: int | None = N
     >>> label_map(num_classes=2, values={0: 0, 255: 1}).values
     {0: 0, 255: 1}
     """
+    for name, given, example in (("values", values, "{0: 0, 255: 1}"), ("colors", colors, "{3C1098: 0}")):
+        if given is not None and not isinstance(given, Mapping):
+            raise ConfigError(f"data.{name}={given} is no mapping. Write it like 'data.{name}={example}'")
     values, colors = values or None, colors or None
     if values is not None and colors is not None:
         raise ConfigError("data.values and data.colors are both set; a mask is read by one of them. Take one out.")
@@ -141,7 +144,7 @@ def _refuse_bad_targets(targets: set[int], n_classes: int, ignore: int | None, s
 
 
 def _target(raw: Any, to: Any) -> int:
-    if isinstance(to, bool | str) and not str(to).lstrip("-").isdigit():
+    if to is None or (isinstance(to, bool | str) and not str(to).lstrip("-").isdigit()):
         raise ConfigError(f"{raw!r} is mapped to {to!r}; map it to a class id, a whole number.")
     if isinstance(to, float) and not to.is_integer():
         raise ConfigError(f"{raw!r} is mapped to {to!r}; map it to a class id, a whole number.")

@@ -56,6 +56,11 @@ def claimed(runs: Path, key: RunKey) -> Iterator[Path]:
 def find_runs(runs: Path) -> list[RunRecord]:
     """The records of all finished runs below `runs`, by run_id."""
     records = [RunRecord.read(path.parent) for path in runs.glob(f"*/repeat-*/fold-*/seed-*/{RECORD}")]
+    for record in records:
+        key = RunKey(record.candidate, record.config_id, record.repeat, record.fold, record.seed)
+        if record.run_id != key.run_id or not (runs / key.run_id / RECORD).is_file():
+            raise RunError(f"{runs}: the record of {record.run_id} lies in another run's folder, or was changed. "
+                           "Delete that folder and run it again.")
     return sorted((record for record in records if record.status == FINISHED), key=lambda record: record.run_id)
 
 

@@ -79,7 +79,13 @@ class RunRecord:
             raise RunError(f"{path}: there is no run record.")
         data = read_json(path)
         known = {entry.name for entry in fields(cls)}
+        if not isinstance(data, dict):
+            raise RunError(f"{path}: damaged, not a run record. Delete its folder and run it again.")
         if set(data) != known:
             odd = ", ".join(sorted(set(data) ^ known))
             raise RunError(f"{path}: written by another version of segcv (fields: {odd}). Run it again elsewhere.")
+        kinds = {"str": str, "int": int, "float": int | float, "bool": bool, "dict[str, Any]": dict}
+        wrong = [entry.name for entry in fields(cls) if not isinstance(data[entry.name], kinds[str(entry.type)])]
+        if wrong:
+            raise RunError(f"{path}: damaged, {wrong[0]} is {data[wrong[0]]!r}. Delete its folder and run it again.")
         return cls(**data)

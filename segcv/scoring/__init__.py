@@ -3,7 +3,7 @@
 from segcv.scoring.images import ImageScore, nearest, score_image
 from segcv.scoring.patches import overlapping_patches
 from segcv.scoring.score_tables import (
-    ScoredImages,
+    ImageCounts,
     ScoreTables,
     counts_of,
     read_confusion,
@@ -12,6 +12,6 @@ from segcv.scoring.score_tables import (
 )
 
 __all__ = [
-    "ImageScore", "ScoreTables", "ScoredImages", "counts_of", "nearest", "overlapping_patches", "read_confusion",
+    "ImageCounts", "ImageScore", "ScoreTables", "counts_of", "nearest", "overlapping_patches", "read_confusion",
     "read_image_facts", "read_scores", "score_image",
 ]

@@ -112,7 +112,7 @@ class ScoreTables:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ScoredImages:
+class ImageCounts:
     """The Counts of a scores table, and what its rows and columns are; rows sorted by run, then image."""
 
     run_id: NDArray[Any]           # images, text
@@ -138,7 +138,7 @@ def read_image_facts(folder: Path) -> pd.DataFrame:
     return IMAGE_FACTS.read(folder / FACTS_FILE)
 
 
-def counts_of(scores: pd.DataFrame) -> ScoredImages:
+def counts_of(scores: pd.DataFrame) -> ImageCounts:
     """The Counts of a scores table, one row per run and image, whatever the order of the table's rows.
 
     Raises:
@@ -161,7 +161,7 @@ def counts_of(scores: pd.DataFrame) -> ScoredImages:
             fn=rows["fn"].to_numpy(), valid=rows["valid"].to_numpy(), names=images["image_id"].to_numpy())
     except ScoreError as error:
         raise ScoreError(f"scores table: {error}") from error
-    return ScoredImages(run_id=images["run_id"].to_numpy(), image_id=images["image_id"].to_numpy(),
+    return ImageCounts(run_id=images["run_id"].to_numpy(), image_id=images["image_id"].to_numpy(),
                         group_id=images["group_id"].to_numpy(), source_id=images["source_id"].to_numpy(),
                         class_id=class_id, counts=counts)
 

@@ -19,7 +19,7 @@ from segcv.statistics.baselines import LeakGap, leak_gap, paired_difference, tra
 from segcv.statistics.by_group import GroupScores, group_pooled_scores, group_scores
 from segcv.statistics.complete import check_complete, check_one_sweep, missing_cells, rest_commands
 from segcv.statistics.estimate import THE_RECIPE, THESE_MODELS, Estimate
-from segcv.statistics.folds import FoldStatistics, fold_estimate, fold_statistics, fold_summary, fold_table, sd_estimate
+from segcv.statistics.folds import FoldStatistics, fold_estimate, fold_statistics, fold_summary, fold_table
 from segcv.statistics.groups import (
     GroupProfile,
     class_shares,
@@ -62,7 +62,7 @@ __all__ = [
     "group_profile", "group_scores", "group_table", "grouping_verdict", "image_means", "interval_cautions",
     "intraclass_correlation", "leak_gap", "missing_cells", "model_factor", "paired_difference",
     "percentile_estimates", "pooled_estimates", "rank_correlation", "read_results", "repeated_variances",
-    "rest_commands", "results_table", "score_cautions", "scored_images", "sd_estimate", "student_t",
+    "rest_commands", "results_table", "score_cautions", "scored_images", "student_t",
     "summarise", "summarise_results", "sums_of_squares", "train_beside_held_out", "trivial_baseline",
     "undefined_table", "variances",
 ]

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from scipy import special
 
 from segcv.metrics import Policy, dice, image_scores, iou
 from segcv.statistics.estimate import THE_RECIPE, Estimate
@@ -118,16 +117,6 @@ def fold_estimate(statistics: FoldStatistics, *, unit: str, level: float) -> Est
     low, high = student_t(statistics.mean, variance, count - 1, level=level)
     return Estimate(statistics.mean, low, high, level, method, target, unit, runs=runs, undefined=statistics.undefined,
                     note=note)
-
-
-def sd_estimate(sd: float, count: int, *, level: float, of: str, unit: str, why: str) -> Estimate:
-    """A standard deviation of `count` values with its chi-square interval (normal values); `why` when it is unknown."""
-    if not np.isfinite(sd) or count < 2:
-        return Estimate(np.nan, level=level, method="standard deviation, n-1", target=of, unit=unit, note=why)
-    tail = (1 - level) / 2
-    ends = sd * np.sqrt((count - 1) / special.chdtri(count - 1, [tail, 1 - tail]))
-    method = f"standard deviation, n-1, of {count} values; chi-square"
-    return Estimate(sd, float(ends[0]), float(ends[1]), level, method, of, unit, note="normal values assumed")
 
 
 def fold_cautions(statistics: FoldStatistics) -> tuple[str, ...]:

@@ -48,6 +48,8 @@ def make_once(folder: Path, build: Callable[[Path], None]) -> bool:
     with FileLock(folder.parent / f".{folder.name}.lock"):
         if folder.is_dir():
             return False
+        for left in folder.parent.glob(f".{folder.name}-*"):     # by a process that was killed; the lock is ours now
+            shutil.rmtree(left, ignore_errors=True)
         beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}-"))
         try:
             build(beside)

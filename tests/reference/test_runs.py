@@ -8,6 +8,7 @@ import pytest
 
 from segcv.errors import RunError
 from segcv.runs import RunKey, RunRecord, claimed, find_failures, find_runs, finished_folder
+from segcv.tables import read_json, write_json
 
 KEY = RunKey("unet", "abc123", repeat=0, fold=2, seed=1)
 
@@ -63,3 +64,18 @@ def test_a_run_that_ends_without_a_record_is_not_a_run(tmp_path: Path):
 def test_a_candidate_that_cannot_name_a_folder_is_refused(name: str):
     with pytest.raises(RunError, match="cannot name a folder"):
         RunKey(name, "abc", 0, 0, 0)
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"fold": "x"}, "fold is 'x'"),
+    ({"environment": None}, "environment is None"),
+    ({"fold": 4}, "another run's folder"),
+])
+def test_an_edited_record_is_refused(tmp_path: Path, change: dict[str, object], message: str):
+    with claimed(tmp_path, KEY) as working:
+        record(KEY).write(working)
+    path = tmp_path / KEY.run_id / "run.json"
+    write_json(path, read_json(path) | change)
+
+    with pytest.raises(RunError, match=message):
+        find_runs(tmp_path)
