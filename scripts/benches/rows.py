@@ -13,7 +13,7 @@ Work = Callable[[], object]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One comparison. `ratio`: how many times the rival's figure is of ours, or a plain figure where there is no rival."""
+    """One comparison. `ratio`: the rival's figure divided by ours, where there is a rival."""
 
     work: str
     ours: str
@@ -24,7 +24,7 @@ class Row:
 
 
 def seconds(works: Mapping[str, Work], *, rounds: int = 7, warm_up: int = 1) -> dict[str, list[float]]:
-    """Seconds of each work in each round; the works take turns within a round, so that a slow moment hits all of them."""
+    """Seconds of each work in each round; works take turns within a round, so that a slow moment hits all of them."""
     for _ in range(warm_up):
         for work in works.values():
             work()
