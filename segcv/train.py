@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from segcv.config import as_dict, command, overrides, progress_bar
-from segcv.errors import ConfigError, ScoreError, SplitError
+from segcv.errors import ConfigError, SplitError
 from segcv.settings import TrainCommand
 
 if TYPE_CHECKING:
@@ -37,8 +37,10 @@ def main(settings: TrainCommand) -> None:
 
 def train(settings: TrainCommand, study: Study) -> Path:
     """The folder of the finished run; only images with the role train are opened before the network is fitted."""
+    from segcv.recipes import fit_recipe, score_recipe
     from segcv.runs import RunKey, claimed, finished_folder
     from segcv.splits import fold_roles
+    from segcv.training import CHECKPOINT, run_seeds
 
     rows = fold_roles(study.split, settings.repeat, settings.fold)
     config, config_id, recipe_id = identified(settings, study)
@@ -51,95 +53,42 @@ def train(settings: TrainCommand, study: Study) -> Path:
     with claimed(runs, key) as working:
         started = time.monotonic()
         training = rows[rows["role"] == "train"].reset_index(drop=True)
-        fit, model_folder = fitted(settings, study, training, config_id=config_id, out=working)
+        inside, inner = inner_rows(settings, study, training)
+        seeds = run_seeds(settings.seed, repeat=settings.repeat, fold=settings.fold, init=settings.seeds.init,
+                          order=settings.seeds.order, augment=settings.seeds.augment, dropout=settings.seeds.dropout)
+        watch, close = step_bar(f"fold {settings.fold} seed {settings.seed}")
+        fitted = fit_recipe(settings, inside, labels=study.labels, masks=study.split.masks, seeds=seeds, out=working,
+                            config_id=config_id, inner=inner, progress=progress_bar, watch=watch)
+        close()
         held_out = rows[rows["role"] == "held_out"].reset_index(drop=True)
-        scored(settings, study, key, fit, model_folder, held_out, out=working, masks=working / "masks")
+        score_recipe(settings, fitted.folder, held_out, labels=study.labels, run_id=key.run_id, out=working,
+                     masks=working / "masks", progress=progress_bar, what="scoring held-out images")
         if settings.trainer.train_scores:
-            scored(settings, study, key, fit, model_folder, training, out=working / "train_scores", masks=None)
-        record(settings, study, key, fit, training, held_out, recipe_id=recipe_id, config=config, out=working,
+            score_recipe(settings, fitted.folder, training, labels=study.labels, run_id=key.run_id,
+                         out=working / "train_scores", progress=progress_bar, what="scoring training images")
+        record(settings, study, key, fitted.fit, training, held_out, recipe_id=recipe_id, config=config, out=working,
                seconds=time.monotonic() - started)
-        (working / "checkpoint.pt").unlink()
+        (working / CHECKPOINT).unlink()
     return runs / key.run_id
 
 
-def fitted(settings: TrainCommand, study: Study, training: pd.DataFrame, *, config_id: str,
-           out: Path) -> tuple[Fit, Path]:
-    """The network fitted on the training rows, and the folder it was saved in."""
-    from segcv.pixels import fit_preprocessing
-    from segcv.training import ModelChoice, class_weights, fit, run_seeds, save_model
-
-    inside, inner = inner_rows(settings, study, training)
-    preprocessing = fit_preprocessing(inside, nodata=settings.data.nodata, max_pixels=settings.data.max_pixels,
-                                      progress=progress_bar)
-    choice = ModelChoice(settings.model.name, settings.model.encoder, settings.model.encoder_weights,
-                         Path(settings.model.weights_file) if settings.model.weights_file else None)
-    weights = class_weights(class_pixels(study, inside), method=settings.loss.class_weights, names=study.labels.names)
-    seeds = run_seeds(settings.seed, repeat=settings.repeat, fold=settings.fold, init=settings.seeds.init,
-                      order=settings.seeds.order, augment=settings.seeds.augment, dropout=settings.seeds.dropout)
-    trainer, optim = settings.trainer, settings.optim
-    watch, close = step_bar(f"fold {settings.fold} seed {settings.seed}")
-    result = fit(inside, labels=study.labels, preprocessing=preprocessing, seeds=seeds, out=out, model=choice,
-                 loss=settings.loss.name, class_weights=weights, augment=settings.augment.pipeline,
-                 crop=settings.augment.crop, epochs=trainer.epochs, batch_size=trainer.batch_size, lr=optim.lr,
-                 weight_decay=optim.weight_decay, warmup=optim.warmup, schedule=optim.schedule, clip=optim.clip,
-                 stopping=inner, device=settings.device, threads=settings.threads, workers=settings.workers,
-                 precision=trainer.precision, channels_last=trainer.channels_last,
-                 checkpoint_steps=trainer.checkpoint_steps, max_pixels=settings.data.max_pixels,
-                 config_id=config_id, watch=watch)
-    close()
-    save_model(out / "model", result.network, choice=choice, labels=study.labels, preprocessing=preprocessing)
-    return result, out / "model"
-
-
-def inner_rows(settings: TrainCommand, study: Study, training: pd.DataFrame) -> tuple[pd.DataFrame, Any]:
-    """The rows to fit on and, for early stopping, whole training groups to stop on."""
+def inner_rows(settings: TrainCommand, study: Study,
+               training: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame | None]:
+    """The rows to fit on and, for early stopping, the whole training groups to stop on."""
     if settings.trainer.stopping == "fixed":
         return training, None
     import numpy as np
 
     from segcv.splits import inner_fold, inner_holdout
     from segcv.tables import stream
-    from segcv.training import Stopping
 
     if settings.trainer.validation_fold is None:
         rng = np.random.default_rng(stream(settings.split.seed, "inner", settings.repeat, settings.fold))
-        inside, inner = inner_holdout(training, share=settings.trainer.validation_share, rng=rng)
-    else:
-        _, chosen = inner_fold(study.split.roles, repeat=settings.repeat, fold=settings.fold,
-                               validation_fold=settings.trainer.validation_fold)
-        is_inner = training["image_id"].isin(chosen["image_id"])
-        inside, inner = training[~is_inner].reset_index(drop=True), training[is_inner].reset_index(drop=True)
-    return inside, Stopping(inner, settings.trainer.patience)
-
-
-def scored(settings: TrainCommand, study: Study, key: RunKey, fit: Fit, model_folder: Path, rows: pd.DataFrame, *,
-           out: Path, masks: Path | None) -> None:
-    """Predict the rows with the saved network and write their scores into `out`, their masks into `masks`."""
-    from segcv.pixels import write_mask
-    from segcv.prediction import predict
-    from segcv.scoring import ScoreTables, score_image
-    from segcv.training import load_model
-
-    saved = load_model(model_folder)
-    tables = ScoreTables()
-    predictions = predict(saved.network, rows, preprocessing=saved.preprocessing, tile=settings.prediction.tile,
-                          overlap=settings.prediction.overlap, batch_size=settings.prediction.batch_size,
-                          device=settings.device, threads=settings.threads, precision=settings.trainer.precision,
-                          max_pixels=settings.data.max_pixels, channels_last=settings.trainer.channels_last)
-    sources = rows["source_id"] if "source_id" in rows else rows["group_id"].map(lambda _: "")
-    places = zip(predictions, rows["image_id"], rows["mask_path"], rows["group_id"], sources, strict=True)
-    bar = progress_bar(places, total=len(rows),
-                       what="scoring held-out images" if masks is not None else "scoring training images")
-    for prediction, image_id, mask_path, group_id, source_id in bar:
-        if prediction.image_id != image_id:
-            raise ScoreError(f"the prediction of {prediction.image_id} came where that of {image_id} belongs.")
-        truth = study.labels.read(Path(mask_path), max_pixels=settings.data.max_pixels)
-        tables.add(score_image(truth, prediction.labels, labels=study.labels, run_id=key.run_id,
-                               image_id=prediction.image_id, group_id=group_id, source_id=source_id,
-                               mean_top_probability=prediction.mean_top_probability))
-        if masks is not None:
-            write_mask(masks / f"{prediction.image_id}.png", prediction.labels)
-    tables.write(out)
+        return inner_holdout(training, share=settings.trainer.validation_share, rng=rng)
+    _, chosen = inner_fold(study.split.roles, repeat=settings.repeat, fold=settings.fold,
+                           validation_fold=settings.trainer.validation_fold)
+    is_inner = training["image_id"].isin(chosen["image_id"])
+    return training[~is_inner].reset_index(drop=True), training[is_inner].reset_index(drop=True)
 
 
 def record(settings: TrainCommand, study: Study, key: RunKey, fit: Fit, training: pd.DataFrame,
@@ -147,11 +96,13 @@ def record(settings: TrainCommand, study: Study, key: RunKey, fit: Fit, training
     """Write config, history and the run record; the record last, because it makes the run a run."""
     from segcv import __version__
     from segcv.metrics import majority_class
+    from segcv.recipes import class_pixels
     from segcv.runs import FINISHED, RunRecord
     from segcv.tables import HISTORY, write_json
     from segcv.training import chosen_device, environment
 
     labelled = study.split.masks[study.split.masks["class_id"] >= 0].groupby("image_id")["pixels"].sum()
+    pixels = class_pixels(study.split.masks, training, n_classes=study.labels.n_classes)
     device = chosen_device(settings.device)
     HISTORY.write(fit.history, out / "history.csv")
     write_json(out / "config.json", {"settings": as_dict(settings), "config": config, "overrides": overrides()})
@@ -161,19 +112,11 @@ def record(settings: TrainCommand, study: Study, key: RunKey, fit: Fit, training
         split_folder=str(study.split.folder.absolute()), leaking=study.split.leaking, repeat=key.repeat, fold=key.fold,
         seed=key.seed, status=FINISHED, seconds=round(seconds, 2), device=str(device), threads=settings.threads,
         code_version=__version__, model=settings.model.name, train_images=len(training),
-        held_out_images=len(held_out), majority_class=majority_class(class_pixels(study, training)),
+        held_out_images=len(held_out), majority_class=majority_class(pixels),
         unlabelled_train_images=int((labelled.reindex(training["image_id"]).fillna(0) == 0).sum()),
         best_epoch=fit.best_epoch,
         environment=environment(device, threads=settings.threads) | {"nondeterministic": list(fit.nondeterministic)},
     ).write(out)
-
-
-def class_pixels(study: Study, rows: pd.DataFrame) -> Any:
-    """Labelled pixels of each class in the masks of the rows, as counted when the split was made."""
-    masks = study.split.masks
-    mine = masks[masks["image_id"].isin(rows["image_id"]) & masks["class_id"].ge(0)]
-    counts = mine.groupby("class_id")["pixels"].sum()
-    return counts.reindex(range(study.labels.n_classes), fill_value=0).to_numpy()
 
 
 def identified(settings: TrainCommand, study: Study) -> tuple[dict[str, Any], str, str]:

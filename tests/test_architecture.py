@@ -24,6 +24,7 @@ ROOMS = {                       # room -> rooms it may enter, by their doors
     "study": {"tables", "pixels", "groups", "splits", "settings"},
     "training": {"tables", "pixels", "metrics"},
     "prediction": {"tables", "pixels", "metrics", "scoring", "training"},
+    "recipes": {"tables", "pixels", "scoring", "training", "prediction", "settings"},
     "statistics": {"tables", "metrics"},
     "reporting": {"tables", "metrics", "statistics"},
 }

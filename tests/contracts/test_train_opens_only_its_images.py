@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from segcv import recipes
 from segcv import train as command
 from segcv.pixels import write_flight_strips
 from segcv.settings import (
@@ -44,7 +45,7 @@ def test_no_excluded_or_held_out_image_is_opened_before_the_network_is_fitted(
         runs=str(tmp_path / "runs"), splits=str(tmp_path / "splits"))
     study = open_study(settings.data, settings.group, settings.split, splits=tmp_path / "splits", cache=tmp_path)
     rows = fold_roles(study.split, 0, 1).set_index("image_id")
-    fit = command.fitted
+    fit = recipes.fit_recipe
 
     def watched(*args: object, **kwargs: object) -> object:
         global listening
@@ -54,7 +55,7 @@ def test_no_excluded_or_held_out_image_is_opened_before_the_network_is_fitted(
         finally:
             listening = False
 
-    monkeypatch.setattr(command, "fitted", watched)
+    monkeypatch.setattr(recipes, "fit_recipe", watched)
     opened.clear()
     command.train(settings, study)
 
