@@ -26,6 +26,7 @@ ROOMS = {                       # room -> rooms it may enter, by their doors
     "prediction": {"tables", "pixels", "metrics", "scoring", "training"},
     "recipes": {"tables", "pixels", "scoring", "training", "prediction", "settings"},
     "statistics": {"tables", "metrics"},
+    "nesting": {"tables", "splits", "statistics"},
     "reporting": {"tables", "metrics", "statistics"},
 }
 COMMANDS = {"split", "train", "aggregate"}

@@ -14,6 +14,7 @@ from segcv.tables.layouts import (
     IMAGE_FACTS,
     IMAGE_PROFILE,
     IMAGES,
+    LEDGER,
     MASK_PROFILE,
     ROLES,
     SCORES,
@@ -24,7 +25,7 @@ from segcv.tables.schema import Column, Schema, read_csv
 
 __all__ = [
     "CONFUSION", "EXCLUDED", "HELD_OUT", "HISTORY", "IMAGES", "IMAGE_FACTS", "IMAGE_PROFILE", "IMAGE_SUFFIXES",
-    "MASK_PROFILE", "ROLES", "SCORES", "TRAIN", "Column", "Progress", "Schema", "fingerprint", "make_once",
+    "LEDGER", "MASK_PROFILE", "ROLES", "SCORES", "TRAIN", "Column", "Progress", "Schema", "fingerprint", "make_once",
     "pair_folders", "quiet", "read_csv", "read_images", "read_json", "replacing", "stream", "write_images",
     "write_json", "write_text",
 ]

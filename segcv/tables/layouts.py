@@ -73,6 +73,15 @@ IMAGE_FACTS = Schema(
     key=("run_id", "image_id"),
 )
 
+LEDGER = Schema(               # who was used for what, as read; inner -1: a refit, outer -1: the delivered model
+    "ledger",
+    (
+        Column("fit_id"), Column("group_id"), Column("role"), Column("outer", "integer"), Column("inner", "integer"),
+        Column("candidate"), Column("rows", "integer"),
+    ),
+    key=("fit_id", "group_id", "role"),
+)
+
 HISTORY = Schema(
     "history",
     (

@@ -1,0 +1,30 @@
+"""Choose inside, judge outside: the nested protocol over anything that can fit, calibrate and predict; its ledger.
+
+    plan = plan_nested(groups, outer, inner=..., calibration=...)
+    result = run_nested(plan, candidates, rows, fallback=...)
+    result.mean_loss, result.choices, result.counts, result.ledger
+
+Knows no network, no image and no configuration: losses may be floats or exact fractions. What fits receives the rows of
+its role and cannot reach others; the ledger is written from what was read, not from the plan.
+"""
+
+from segcv.nesting.choosing import Choice, chosen
+from segcv.nesting.ledger import BASE, CALIBRATION, INNER, OUTER, Ledger, refuse_shared_groups
+from segcv.nesting.plan import FitPlan, NestedPlan, OuterPlan, Parts, plan_final, plan_nested, take_turns
+from segcv.nesting.protocol import (
+    FitCounts,
+    FitOutcome,
+    NestedResult,
+    OuterResult,
+    Pipeline,
+    RoleRows,
+    run_fit,
+    run_fold,
+    run_nested,
+)
+
+__all__ = [
+    "BASE", "CALIBRATION", "INNER", "OUTER", "Choice", "FitCounts", "FitOutcome", "FitPlan", "Ledger", "NestedPlan",
+    "NestedResult", "OuterPlan", "OuterResult", "Parts", "Pipeline", "RoleRows", "chosen", "plan_final", "plan_nested",
+    "refuse_shared_groups", "run_fit", "run_fold", "run_nested", "take_turns",
+]
