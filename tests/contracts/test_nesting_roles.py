@@ -55,7 +55,7 @@ def test_each_step_is_given_the_rows_of_its_role_and_no_others():
 @pytest.mark.parametrize(("parts", "unfit", "reason"), [
     (Parts((), ("b",), ("d",)), None, "no group is left for the base fit (B)"),
     (Parts(("a",), (), ("d",)), None, "no group is left for the calibration (C)"),
-    (Parts(("a",), ("b",), ("d",)), lambda base, calibration: "class 2 is in no mask of C", "class 2 is in no mask of C"),
+    (Parts(("a",), ("b",), ("d",)), lambda base, calibration: "class 2 is missing", "class 2 is missing"),
 ])
 def test_where_a_part_does_not_do_the_fallback_answers_and_says_why(parts: Parts, unfit: Any, reason: str):
     spy, fallback = Spy(), Spy("fallback", {"d": Fraction(1)})
@@ -64,8 +64,8 @@ def test_where_a_part_does_not_do_the_fallback_answers_and_says_why(parts: Parts
 
     assert spy.given == [] and outcome.fallback == reason
     assert outcome.losses == {"d": 1}
-    assert fallback.given == [("B", ROWS[ROWS["group_id"].isin([*parts.base, *parts.calibration])]["image_id"].tolist()),
-                              ("O", ["d1", "d2"])]
+    trained = ROWS[ROWS["group_id"].isin([*parts.base, *parts.calibration])]
+    assert fallback.given == [("B", trained["image_id"].tolist()), ("O", ["d1", "d2"])]
     assert (outcome.counts.base_fits, outcome.counts.calibrations, outcome.counts.fallbacks) == (0, 0, 1)
 
 
