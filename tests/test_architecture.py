@@ -42,6 +42,7 @@ OWNERS = {                      # outside library -> the only places that import
     "tifffile": {"pixels"},
     "rasterio": {"pixels"},
     "nibabel": {"pixels"},
+    "imagecodecs": {"pixels"},
     "imagehash": {"pixels"},
     "cv2": {"pixels", "metrics", "groups", "training"},     # arithmetic outside pixels; files only inside
 }

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segcv.pixels.files import MAX_PIXELS, Fault, file_kind
+from segcv.pixels.label_png import LabelPng, decode_label_png
 from segcv.pixels.reading import open_picture, orientation, turned
 from segcv.pixels.tiff import decode_tiff
 
@@ -35,7 +36,10 @@ def decode_mask(data: bytes, *, max_pixels: int = MAX_PIXELS) -> StoredMask:
     P is the palette index, 1, L, I;16, I and F the number, never a colour or 8-bit conversion of it. TIFF is read
     with the same meaning. An orientation tag is applied, as for images.
     """
-    if file_kind(data) == "TIFF":
+    found = file_kind(data)
+    if found == "PNG" and (label_png := decode_label_png(data, max_pixels=max_pixels)) is not None:
+        return _indexed(label_png)
+    if found == "TIFF":
         tiff = decode_tiff(data, max_pixels=max_pixels)
         samples = turned(tiff.samples, tiff.orientation)
         bands = samples.shape[2]
@@ -61,6 +65,11 @@ def decode_mask(data: bytes, *, max_pixels: int = MAX_PIXELS) -> StoredMask:
             values = values.astype(np.uint8)
         return StoredMask(turned(values, how), None, None, mode == "1", lossy, 1, True, kind)
     raise Fault(f"holds {mode} colours", "Write the class ids as a PNG of one channel.")
+
+
+def _indexed(png: LabelPng) -> StoredMask:
+    mode = "P" if png.palette is not None else {1: "1", 16: "I;16"}.get(png.bits, "L")
+    return StoredMask(png.values, None, png.palette, mode == "1", False, 1, True, f"PNG, {mode}")
 
 
 def _coloured(samples: NDArray[Any], lossy: bool, kind: str) -> StoredMask:
