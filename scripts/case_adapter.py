@@ -45,6 +45,8 @@ SETTINGS: dict[str, Callable[[Any, Path], list[str]]] = {
     "image_dir": lambda value, case: [f"data.images={quoted(str(case / value))}"],
     "mask_dir": lambda value, case: [f"data.masks={quoted(str(case / value))}"],
     "n_splits": lambda value, case: [f"split.folds={value}"],
+    "split": lambda value, case: [f"split={value}"],
+    "time_column": lambda value, case: [f"split.time_column={quoted(value)}"],
     "splits_file": lambda value, case: ["split=from_table", f"split.table={quoted(str(case / value))}"],
     "group_from_name": lambda value, case: [f"group.pattern={value}"],
     "source_regex": lambda value, case: [f"group.pattern={quoted(value)}"],
@@ -90,6 +92,20 @@ class Outcome:
         rows = pd.read_csv(self.case / "dataset.csv", dtype="str", keep_default_na=False).drop_duplicates("image_path")
         names = [Path(path).with_suffix("").as_posix() for path in rows["image_path"]]
         return images.set_index("image_id").loc[names].reset_index()
+
+    def order_by_time(self) -> list[int]:
+        """Row numbers from the earliest to the latest, as the split read their times."""
+        return [int(row) for row in pd.to_datetime(self.images["split_time"]).argsort(kind="stable")]
+
+    def trains_on_the_past(self) -> bool:
+        """In every fold every training image is earlier than every held-out one."""
+        time = pd.to_datetime(self.images.set_index("image_id")["split_time"])
+        found = []
+        for path in sorted(self.split.glob("roles/repeat-*/fold-*.parquet")):
+            roles = pd.read_parquet(path)
+            train, held_out = (time[roles.loc[roles["role"] == role, "image_id"]] for role in ("train", "held_out"))
+            found.append(bool(train.max() < held_out.min()))
+        return bool(found) and all(found)
 
     def preprocessing(self) -> dict[str, Any]:
         return self.json("runs/*/repeat-*/fold-*/seed-*/model/model.json")["preprocessing"]
@@ -140,6 +156,8 @@ RESULTS: dict[str, Callable[[Outcome], Any]] = {
     "n_blank_images": lambda out: int(pd.read_parquet(out.split / "profile.parquet")["flat"].sum()),
     "group_names": lambda out: sorted(out.images["group_id"].unique()),
     "same_group": lambda out: partition(out.images["group_id"].tolist()),
+    "order_of_rows_by_time": lambda out: out.order_by_time(),
+    "every_train_time_before_every_test_time": lambda out: out.trains_on_the_past(),
     "norm_mean_0_255": lambda out: out.preprocessing()["mean"],
     "norm_std_0_255": lambda out: out.preprocessing()["std"],
     "norm_mean_native": lambda out: out.preprocessing()["mean"],

@@ -48,6 +48,8 @@ class SplitSettings:
     locked_groups: list[str] = field(default_factory=list)     # neither trained on nor tested on
     max_per_group: int | None = None     # training images per group
     table: str | None = None             # folds cut elsewhere: CSV or JSON
+    time_column: str | None = None       # of split=time, known_groups; null: time; 2023-04-30 or 2023-04-30 14:05
+    gap_days: float | None = None        # training ends more than this before the first held-out image
     target: str = "equal_group"          # primary target, declared before scores exist
 
 

@@ -15,7 +15,6 @@ NEEDS_EVALUATE = "there is no command evaluate yet"
 EXPECTED_TO_FAIL = {
     "R03": "comparison of two candidates on one results table is not a command yet",
     "S10": "turned copies are not recognised by near-duplicate search yet",
-    "S13": "there is no time-ordered split yet",
 }
 
 
