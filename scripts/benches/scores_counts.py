@@ -13,11 +13,11 @@ import numpy as np
 import segmentation_models_pytorch as smp
 import torch
 import torchmetrics.functional.classification as torchmetrics
+from benches.label_maps import KINDS, VOID, Labels, pair
+from benches.rows import Row, at_least, fastest, ratio, seconds
 from perceptionmetrics.utils.segmentation_metrics import SegmentationMetricsFactory
 from sklearn.metrics import confusion_matrix
 
-from benches.label_maps import KINDS, VOID, Labels, pair
-from benches.rows import Row, at_least, fastest, ratio, seconds
 from segcv.metrics import confusion
 
 SIDE, PAIRS = 1024, 4

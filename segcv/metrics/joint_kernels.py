@@ -125,7 +125,7 @@ def _fold(joint, void, table):        # type: ignore[no-untyped-def]
 
 @_compiled
 def to_bytes(values, n_classes, void, out):        # type: ignore[no-untyped-def]
-    """Write class ids of any whole-number type as bytes: classes (at most 254) as they are, `void` 255, the rest 254."""
+    """Write class ids of any whole-number type as bytes: classes (at most 254) stay, `void` is 255, the rest 254."""
     for i in range(values.size):
         value = np.int64(values[i])
         other = np.uint8(255) if value == void else np.uint8(254)
