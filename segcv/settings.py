@@ -142,6 +142,31 @@ class TrainCommand(SplitCommand):
 
 
 @dataclass
+class EvaluateCommand:
+    data: DataSettings = field(default_factory=DataSettings)
+    group: GroupSettings = field(default_factory=GroupSettings)
+    split: SplitSettings | None = None   # whose folds hold out what is scored; null: everything predicted is scored
+    predictions: str = "???"             # folder, path with places such as {fold} and {image_id}, or a CSV
+    name: str | None = None              # the candidate, where the path has no {candidate}
+    kind: str = "labels"                 # labels, probabilities, logits
+    channels: str | None = None          # class axis: first, last; null: the only one that fits
+    threshold: float | None = None       # probability of class 1 of two above which it is said; null: 0.5
+    scale: float = 1.0                   # stored value of probability 1
+    key: str | None = None               # which array of .npz files
+    predicted_values: Any = None         # ids, masks, or {stored value: class id} of predicted labels
+    size: str = "nearest"                # predictions of another size: nearest, stretch, refuse
+    foreground: list[Any] | None = None  # classes (ids or names) the means go over; null: all
+    repeat: int | None = None            # which, where the path does not say; chosen where it does
+    fold: int | None = None
+    seed: int | None = None
+    trained_on: str | None = None        # training lists, which prove that scored images were held out
+    runs: str = "runs"
+    splits: str = "splits"
+    cache: str = ".segcv"
+    workers: int = 2
+
+
+@dataclass
 class AggregateCommand:
     runs: str = "runs"
     candidate: str | None = None         # which, when there are several

@@ -29,7 +29,7 @@ ROOMS = {                       # room -> rooms it may enter, by their doors
     "nesting": {"tables", "splits", "statistics"},
     "reporting": {"tables", "metrics", "statistics"},
 }
-COMMANDS = {"split", "train", "aggregate"}
+COMMANDS = {"split", "train", "evaluate", "aggregate"}
 SHARED_FILES = {"errors", "settings", "config"}       # beside the commands; rooms see only what ROOMS says
 OWNERS = {                      # outside library -> the only places that import it
     "hydra": {"config"} | COMMANDS,
