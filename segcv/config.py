@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 import sys
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO, TypeVar, cast
 
@@ -17,18 +17,18 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from segcv.errors import SegcvError, SegcvWarning
-from segcv.settings import AggregateCommand, EvaluateCommand, SplitCommand, TrainCommand
+from segcv.settings import AggregateCommand, SplitCommand, TrainCommand
 
 Item = TypeVar("Item")
 
-_COMMANDS: dict[str, type] = {"split": SplitCommand, "train": TrainCommand, "evaluate": EvaluateCommand,
-                              "aggregate": AggregateCommand}
+_COMMANDS: dict[str, type] = {"split": SplitCommand, "train": TrainCommand, "aggregate": AggregateCommand}
 for _name, _schema in _COMMANDS.items():
     ConfigStore.instance().store(name=f"{_name}_schema", node=_schema)
 
-_EXAMPLES = {"fold": "0", "data.root": "FOLDER", "data.table": "images.csv", "split.table": "folds.csv",
-             "predictions": "FOLDER"}
-_PLACES = re.compile(r"([\w.+@/-]+)=([^\"'{\[\s]*\{[a-z_]+\}.*)", re.DOTALL)      # setting=path/{place}.png
+_EXAMPLES = {"fold": "0", "data.root": "FOLDER", "data.table": "images.csv", "split.table": "folds.csv"}
+
+
+sys.path.append(str(Path(__file__).parent / "launching"))       # Hydra finds launchers in a package hydra_plugins only
 
 
 def conf_folder() -> Path:
@@ -37,55 +37,62 @@ def conf_folder() -> Path:
     return inside if inside.is_dir() else Path(__file__).parents[1] / "conf"
 
 
-def command(name: str) -> Callable[[Callable[[Any], None]], Callable[[], None]]:
+def command(name: str, *, plan: Callable[..., Any] | None = None, report: Callable[[Any], None] | None = None,
+            ) -> Callable[[Callable[[Any], None]], Callable[[], None]]:
     """Decorator: run the body with the settings of conf/<name>.yaml and the command line as plain dataclasses.
 
-    A SegcvError, a full disk or a forbidden folder is one message on stderr and exit code 1; in a sweep (-m) the other
-    jobs still run and the failures are listed at the end. Each SegcvWarning is printed once.
+    A SegcvError, a full disk or a forbidden folder is one message on stderr and exit code 1. Each SegcvWarning is
+    printed once. In a sweep (-m), our launchers call `plan(settings of each job, names, command lines)` for the jobs
+    and, when they have ended, `report(how each ended)`; under another launcher, or without a plan, the jobs run one by
+    one in this process and the failures are listed at the end.
     """
     def start(body: Callable[[Any], None]) -> Callable[[], None]:
-        failures: list[str] = []
+        failed: list[str] = []
 
-        @hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name=name)
         def main(config: DictConfig) -> None:
-            _refuse_missing(config, name)
-            with warnings.catch_warnings():
-                warnings.simplefilter("once", SegcvWarning)
-                warnings.showwarning = _show_warning
-                try:
-                    body(OmegaConf.to_object(config))
-                except KeyboardInterrupt:
-                    raise SystemExit("stopped; the same command goes on from here") from None
-                except (SegcvError, OSError) as caught:
-                    error = caught if isinstance(caught, SegcvError) or caught.filename else (
-                        f"{caught.strerror or caught} (writing below {Path.cwd()}); then type the same command again")
-                    if HydraConfig.get().mode != RunMode.MULTIRUN:
-                        raise SystemExit(f"error: {error}") from caught
-                    failures.append(f"{' '.join(overrides())}: {error}")
-                    print(f"error: {failures[-1]}", file=sys.stderr)
+            with _refusing(name, config, failed=failed):
+                body(OmegaConf.to_object(config))
+
+        def planned(configs: Sequence[DictConfig], names: Sequence[str], commands: Sequence[Sequence[str]]) -> Any:
+            assert plan is not None
+            with _refusing(name, *configs):
+                return plan([OmegaConf.to_object(config) for config in configs], names, commands)
+
+        if plan is not None:
+            vars(main).update(segcv_plan=planned, segcv_report=report)
+        started = cast(Callable[[], None], hydra.main(version_base="1.3", config_path=str(conf_folder()),
+                                                      config_name=name)(main))
 
         def run() -> None:
-            sys.argv[1:] = map(_with_places, sys.argv[1:])
             try:
-                cast(Callable[[], None], main)()
+                started()
             finally:
-                report_failures()
-
-        def report_failures() -> None:
-            if failures:
-                listed = "".join(f"\n  {failure}" for failure in failures)
-                raise SystemExit(f"failed jobs of the sweep: {len(failures)}; the others are done:{listed}")
+                if failed:
+                    listed = "".join(f"\n  {failure}" for failure in failed)
+                    raise SystemExit(f"failed jobs of the sweep: {len(failed)}; the others are done:{listed}")
         return run
     return start
 
 
-def _with_places(argument: str) -> str:
-    """What was typed, quoted where Hydra would take a place such as {fold} in a path for the start of a mapping."""
-    found = _PLACES.fullmatch(argument)
-    if found is None:
-        return argument
-    text = found.group(2).replace('"', '\\"')
-    return f'{found.group(1)}="{text}"'
+@contextmanager
+def _refusing(name: str, *configs: DictConfig, failed: list[str] | None = None) -> Iterator[None]:
+    """A block whose refusals end the process with one message; in a sweep in this process they go to `failed`."""
+    for config in configs:
+        _refuse_missing(config, name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("once", SegcvWarning)
+        warnings.showwarning = _show_warning
+        try:
+            yield
+        except KeyboardInterrupt:
+            raise SystemExit("stopped; the same command goes on from here") from None
+        except (SegcvError, OSError) as caught:
+            error = caught if isinstance(caught, SegcvError) or caught.filename else (
+                f"{caught.strerror or caught} (writing below {Path.cwd()}); then type the same command again")
+            if failed is None or HydraConfig.get().mode != RunMode.MULTIRUN:
+                raise SystemExit(f"error: {error}") from caught
+            failed.append(f"{' '.join(overrides())}: {error}")
+            print(f"error: {failed[-1]}", file=sys.stderr)
 
 
 def progress_bar(items: Iterable[Item], *, total: int, what: str) -> Iterable[Item]:

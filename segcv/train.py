@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from segcv.settings import TrainCommand
 if TYPE_CHECKING:
     import pandas as pd
 
+    from segcv.launching import Job, Progress
     from segcv.runs import RunKey
     from segcv.study import Study
     from segcv.training import Fit, StepInfo
@@ -22,30 +24,67 @@ if TYPE_CHECKING:
 NOT_PART_OF_THE_CONFIG = ("fold", "seed", "repeat", "candidate", "runs", "splits", "cache", "workers", "device")
 
 
-@command("train")
+def jobs_of(cells: Sequence[TrainCommand], names: Sequence[str], commands: Sequence[Sequence[str]]) -> list[Job]:
+    """The job of each cell of a sweep; what is refused for one is refused before any starts. The split is made here."""
+    for settings in cells:
+        refuse_settings(settings)
+    from segcv.launching import Job
+    from segcv.runs import RECORD, finished_folder, working_folder
+    from segcv.splits import fold_roles
+
+    studies: dict[str, Study] = {}
+    jobs = []
+    for settings, name, typed in zip(cells, names, commands, strict=True):
+        asked = repr((settings.data, settings.group, settings.split, settings.splits, settings.cache))
+        study = studies[asked] = studies.get(asked) or the_study(settings)
+        fold_roles(study.split, settings.repeat, settings.fold)
+        key, runs = identified(settings, study)[0], Path(settings.runs)
+        if (done := finished_folder(runs, key)) is not None:
+            print(f"Finished before, not run again: {done}")
+        jobs.append(Job(name, tuple(typed), working_folder(runs, key), runs / key.run_id / RECORD,
+                        shared=runs / key.set_name, threads=settings.threads))
+    return jobs
+
+
+def swept(states: Sequence[Progress]) -> None:
+    """Say what became of a sweep; exit code 1 and every failure by name when one failed."""
+    from segcv.launching import failures, warnings_said
+
+    for line in warnings_said(states):
+        print(line, file=sys.stderr)
+    if told := failures(states):
+        raise SystemExit(told)
+    folders = sorted({str(state.job.shared) for state in states})
+    print(f"{len(states)} runs finished, {sum(state.skipped for state in states)} of them before: {', '.join(folders)}")
+
+
+@command("train", plan=jobs_of, report=swept)
 def main(settings: TrainCommand) -> None:
     """Train and score one cell of the sweep, or say that it is there already."""
     refuse_settings(settings)
-    from segcv.study import open_study
-
-    study = open_study(settings.data, settings.group, settings.split, splits=Path(settings.splits),
-                       cache=Path(settings.cache), workers=settings.workers, progress=progress_bar)
+    study = the_study(settings)
     folder = train(settings, study)
     print(f"{folder}  (data {study.name}, {settings.candidate or settings.model.name}, fold {settings.fold}, "
           f"seed {settings.seed})")
 
 
+def the_study(settings: TrainCommand) -> Study:
+    """The images, groups and folds that the settings describe."""
+    from segcv.study import open_study
+
+    return open_study(settings.data, settings.group, settings.split, splits=Path(settings.splits),
+                      cache=Path(settings.cache), workers=settings.workers, progress=progress_bar)
+
+
 def train(settings: TrainCommand, study: Study) -> Path:
     """The folder of the finished run; only images with the role train are opened before the network is fitted."""
     from segcv.recipes import fit_recipe, score_recipe
-    from segcv.runs import RunKey, claimed, finished_folder
+    from segcv.runs import claimed, finished_folder
     from segcv.splits import fold_roles
     from segcv.training import CHECKPOINT, run_seeds
 
     rows = fold_roles(study.split, settings.repeat, settings.fold)
-    config, config_id, recipe_id = identified(settings, study)
-    key = RunKey(settings.candidate or settings.model.name.replace(":", "-"), config_id, settings.repeat,
-                 settings.fold, settings.seed)
+    key, config, recipe_id = identified(settings, study)
     runs = Path(settings.runs)
     if (done := finished_folder(runs, key)) is not None:
         print("Finished before, not run again:", end=" ")
@@ -58,7 +97,7 @@ def train(settings: TrainCommand, study: Study) -> Path:
                           order=settings.seeds.order, augment=settings.seeds.augment, dropout=settings.seeds.dropout)
         watch, close = step_bar(f"fold {settings.fold} seed {settings.seed}")
         fitted = fit_recipe(settings, inside, labels=study.labels, masks=study.split.masks, seeds=seeds, out=working,
-                            config_id=config_id, inner=inner, progress=progress_bar, watch=watch)
+                            config_id=key.config_id, inner=inner, progress=progress_bar, watch=watch)
         close()
         held_out = rows[rows["role"] == "held_out"].reset_index(drop=True)
         score_recipe(settings, fitted.folder, held_out, labels=study.labels, run_id=key.run_id, out=working,
@@ -119,8 +158,9 @@ def record(settings: TrainCommand, study: Study, key: RunKey, fit: Fit, training
     ).write(out)
 
 
-def identified(settings: TrainCommand, study: Study) -> tuple[dict[str, Any], str, str]:
-    """What decides the result of a run besides its cell; its config id; the recipe id, which leaves the split out."""
+def identified(settings: TrainCommand, study: Study) -> tuple[RunKey, dict[str, Any], str]:
+    """The run's key; what decides its result besides its cell; the recipe id, which leaves the split out."""
+    from segcv.runs import RunKey
     from segcv.tables import fingerprint
 
     config = {name: value for name, value in as_dict(settings).items() if name not in NOT_PART_OF_THE_CONFIG}
@@ -128,7 +168,9 @@ def identified(settings: TrainCommand, study: Study) -> tuple[dict[str, Any], st
     config["split"] = {"split_id": study.split.split_id}
     config["group"] = {}
     recipe = {name: value for name, value in config.items() if name not in ("split", "group")}
-    return config, fingerprint([config], length=8), fingerprint([recipe], length=8)
+    key = RunKey(settings.candidate or settings.model.name.replace(":", "-"), fingerprint([config], length=8),
+                 settings.repeat, settings.fold, settings.seed)
+    return key, config, fingerprint([recipe], length=8)
 
 
 def refuse_settings(settings: TrainCommand) -> None:

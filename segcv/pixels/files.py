@@ -27,11 +27,10 @@ class Fault(Exception):
         return f"{path}: {self.found}. {self.cure}"
 
 
-def read_bytes(path: Path, *, first: int | None = None) -> bytes:
-    """The file's content, or its `first` bytes."""
+def read_bytes(path: Path) -> bytes:
+    """The file's content."""
     try:
-        with path.open("rb") as file:
-            return file.read(-1 if first is None else first)
+        return path.read_bytes()
     except FileNotFoundError:
         raise Fault("there is no such file", "Put it there, or take its row out of the table.") from None
     except OSError as error:

@@ -7,11 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from segcv.errors import RunError
 from segcv.runs.record import FAILED, FINISHED, RECORD, RunKey, RunRecord
-from segcv.tables import read_json, write_json
+from segcv.tables import held, read_json, write_json
 
 FAILURE = "failure.json"
 
@@ -20,6 +18,12 @@ def finished_folder(runs: Path, key: RunKey) -> Path | None:
     """The folder of the finished run, or None."""
     folder = runs / key.run_id
     return folder if (folder / RECORD).is_file() else None
+
+
+def working_folder(runs: Path, key: RunKey) -> Path:
+    """Where the run's files lie until it is finished."""
+    place = runs / key.run_id
+    return place.with_name(f".{place.name}.unfinished")
 
 
 @contextmanager
@@ -32,25 +36,20 @@ def claimed(runs: Path, key: RunKey) -> Iterator[Path]:
     Raises:
         RunError: another process works on the same run.
     """
-    place = runs / key.run_id
-    working = place.with_name(f".{place.name}.unfinished")
-    working.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(place.with_name(f".{place.name}.lock"))
-    try:
-        lock.acquire(timeout=0)
-    except Timeout as error:
-        raise RunError(f"{place} is being made by another process. Wait for it, or name another candidate=.") from error
-    try:
-        (working / FAILURE).unlink(missing_ok=True)
-        yield working
-        RunRecord.read(working)
-        working.rename(place)
-    except Exception as error:
-        write_json(working / FAILURE, {"run_id": key.run_id, "status": FAILED, "error": f"{error}",
-                                       "traceback": traceback.format_exc()})
-        raise
-    finally:
-        lock.release()
+    place, working = runs / key.run_id, working_folder(runs, key)
+    with held(place.with_name(f".{place.name}.lock"), what=f"{place}"):
+        if (place / RECORD).is_file():
+            raise RunError(f"{place} has just been finished by another process; there is nothing left to do.")
+        working.mkdir(exist_ok=True)
+        try:
+            (working / FAILURE).unlink(missing_ok=True)
+            yield working
+            RunRecord.read(working)
+            working.rename(place)
+        except Exception as error:
+            write_json(working / FAILURE, {"run_id": key.run_id, "status": FAILED, "error": f"{error}",
+                                           "traceback": traceback.format_exc()})
+            raise
 
 
 def find_runs(runs: Path) -> list[RunRecord]:

@@ -12,9 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock
-
 from segcv.errors import TableError
+from segcv.tables.locks import held
 
 
 @contextmanager
@@ -45,7 +44,7 @@ def make_once(folder: Path, build: Callable[[Path], None]) -> bool:
     if folder.is_dir():
         return False
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder.parent / f".{folder.name}.lock"):
+    with held(folder.parent / f".{folder.name}.lock", what=f"{folder}", wait=True):
         if folder.is_dir():
             return False
         for left in folder.parent.glob(f".{folder.name}-*"):     # by a process that was killed; the lock is ours now

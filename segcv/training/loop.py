@@ -55,7 +55,6 @@ class Fit:
     best_epoch: int                             # the epoch whose weights these are, from 0
     unlabelled_images: tuple[str, ...]          # met in batches that were skipped, having no labelled pixel
     nondeterministic: tuple[str, ...]           # operations that had no deterministic form on this device
-    read: frozenset[str]                        # ids of the images whose pixels reached the fit, inner ones included
     resumed_at: int                             # the step at which this process took over; 0 for a fresh fit
 
 
@@ -178,9 +177,7 @@ def fit(
         network.module.eval()
     history = HISTORY.check(pd.DataFrame(state.history), where="history of the fit")
     best = state.epoch - 1 if stopping is None else state.best_epoch
-    read_ids = frozenset(state.read) | frozenset([] if stopping is None else stopping.rows["image_id"])
-    return Fit(network, history, best, tuple(sorted(set(state.unlabelled))), tuple(nondeterministic), read_ids,
-               resumed_at)
+    return Fit(network, history, best, tuple(sorted(set(state.unlabelled))), tuple(nondeterministic), resumed_at)
 
 
 def _parameter_groups(module: nn.Module, weight_decay: float) -> list[dict[str, Any]]:

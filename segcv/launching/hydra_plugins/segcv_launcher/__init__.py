@@ -1,0 +1,1 @@
+"""Hydra's view of segcv's launchers; Hydra looks for launcher classes below `hydra_plugins` only."""

@@ -1,0 +1,106 @@
+"""Locks between processes and, by the holder's note, between machines."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from segcv.errors import RunError
+from segcv.tables import held, locks, owner
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locks, "RENEWED_S", 0.05)
+    monkeypatch.setattr(locks, "DEAD_S", 0.5)
+
+
+def hold(path: Path, ready: threading.Event, end: threading.Event) -> None:
+    with held(path, what="x"):
+        ready.set()
+        end.wait()
+
+
+def test_a_held_lock_is_refused_with_its_holder(tmp_path: Path):
+    spawn = multiprocessing.get_context("spawn")
+    ready, end = spawn.Event(), spawn.Event()
+    process = spawn.Process(target=hold, args=(tmp_path / "lock", ready, end))
+    process.start()
+    ready.wait()
+    words = f"the cell is being made by another process: process {process.pid} on "
+    with pytest.raises(RunError, match=words), held(tmp_path / "lock", what="the cell"):
+        pass
+    process.kill()
+    process.join()
+
+    started = time.monotonic()
+    with held(tmp_path / "lock", what="the cell"):      # a killed holder leaves its note, and it does not count
+        assert str(process.pid) not in owner(tmp_path / "lock")
+    assert time.monotonic() - started < 0.4
+    assert owner(tmp_path / "lock") == ""
+
+
+def left_by_another_machine(path: Path) -> Path:
+    note = path.with_name(f"{path.name}.owner")
+    note.write_text(json.dumps({"host": "gpu03", "pid": 1, "says": "process 1 on gpu03"}) + "\n")
+    return note
+
+
+def test_a_note_of_another_machine_that_is_renewed_means_a_living_holder(tmp_path: Path):
+    note, end = left_by_another_machine(tmp_path / "lock"), threading.Event()
+    first = note.read_text()
+
+    def renew() -> None:
+        turn = 0
+        while not end.wait(0.05):
+            turn += 1
+            note.write_text(f"{first}{turn}\n")
+
+    renewing = threading.Thread(target=renew)
+    renewing.start()
+    try:
+        with pytest.raises(RunError, match="process 1 on gpu03"), held(tmp_path / "lock", what="the cell"):
+            pass
+    finally:
+        end.set()
+        renewing.join()
+
+
+def test_a_note_of_another_machine_that_stays_as_it_is_was_left_by_a_dead_process(tmp_path: Path):
+    left_by_another_machine(tmp_path / "lock")
+    with held(tmp_path / "lock", what="the cell"):
+        assert "gpu03" not in owner(tmp_path / "lock")
+
+
+def test_a_holder_renews_its_note_and_takes_it_away(tmp_path: Path):
+    note = tmp_path / "lock.owner"
+    with held(tmp_path / "lock", what="the cell"):
+        before = note.read_text()
+        deadline = time.monotonic() + 5
+        while note.read_text() in (before, ""):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    assert not note.exists()
+
+
+def test_those_who_wait_go_one_after_another(tmp_path: Path):
+    inside: list[int] = []
+
+    def enter() -> None:
+        with held(tmp_path / "lock", what="x", wait=True):
+            inside.append(1)
+            assert len(inside) == 1
+            time.sleep(0.02)
+            inside.pop()
+
+    threads = [threading.Thread(target=enter) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(10)
+    assert not inside and not any(thread.is_alive() for thread in threads)
