@@ -19,7 +19,7 @@ from typing import Any
 
 import pandas as pd
 
-COMMANDS = {"split", "train", "aggregate"}       # those that segcv has
+COMMANDS = {"split", "train", "evaluate", "aggregate"}       # those that segcv has
 FOUND_AT = Path(__file__).parents[1]
 
 
@@ -34,6 +34,8 @@ def quoted(value: Any) -> str:
     return f"'{value}'" if isinstance(value, str) else json.dumps(value)
 
 
+KINDS = {"probability": "probabilities", "probs": "probabilities", "label": "labels", "masks": "labels",
+         "mask": "labels", "logit": "logits"}
 SETTINGS: dict[str, Callable[[Any, Path], list[str]]] = {
     "num_classes": lambda value, case: [f"data.num_classes={value}"],
     "class_names": lambda value, case: [f"data.classes={quoted(value)}"],
@@ -45,6 +47,8 @@ SETTINGS: dict[str, Callable[[Any, Path], list[str]]] = {
     "image_dir": lambda value, case: [f"data.images={quoted(str(case / value))}"],
     "mask_dir": lambda value, case: [f"data.masks={quoted(str(case / value))}"],
     "n_splits": lambda value, case: [f"split.folds={value}"],
+    "split": lambda value, case: [f"split={value}"],
+    "time_column": lambda value, case: [f"split.time_column={quoted(value)}"],
     "splits_file": lambda value, case: ["split=from_table", f"split.table={quoted(str(case / value))}"],
     "group_from_name": lambda value, case: [f"group.pattern={value}"],
     "source_regex": lambda value, case: [f"group.pattern={quoted(value)}"],
@@ -56,6 +60,13 @@ SETTINGS: dict[str, Callable[[Any, Path], list[str]]] = {
     "batch_size": lambda value, case: [f"trainer.batch_size={value}"],
     "epochs": lambda value, case: [f"trainer.epochs={value}"],
     "model": lambda value, case: [f"model={value}"],
+    "pred_kind": lambda value, case: [f"kind={KINDS.get(value, value)}"],
+    "pred_dir": lambda value, case: [f"predictions={quoted(str(case / value))}"],
+    "pred_values": lambda value, case: [f"predicted_values={quoted(value)}"],
+    "threshold": lambda value, case: [f"threshold={value}"],
+    "channels": lambda value, case: [f"channels={value}"],
+    "foreground": lambda value, case: [f"foreground={quoted(value)}"],
+    "world_size": lambda value, case: [f"workers={value}"],
     "results": lambda value, case: [f"results={quoted(str(case / value))}"],
     "seeds": lambda value, case: [f"seeds={quoted(value)}"],
 }
@@ -69,6 +80,7 @@ class Outcome:
     work: Path
     code: int
     text: str
+    command: str
 
     def only(self, pattern: str) -> Path:
         """The one file that matches."""
@@ -90,6 +102,20 @@ class Outcome:
         rows = pd.read_csv(self.case / "dataset.csv", dtype="str", keep_default_na=False).drop_duplicates("image_path")
         names = [Path(path).with_suffix("").as_posix() for path in rows["image_path"]]
         return images.set_index("image_id").loc[names].reset_index()
+
+    def order_by_time(self) -> list[int]:
+        """Row numbers from the earliest to the latest, as the split read their times."""
+        return [int(row) for row in pd.to_datetime(self.images["split_time"]).argsort(kind="stable")]
+
+    def trains_on_the_past(self) -> bool:
+        """In every fold every training image is earlier than every held-out one."""
+        time = pd.to_datetime(self.images.set_index("image_id")["split_time"])
+        found = []
+        for path in sorted(self.split.glob("roles/repeat-*/fold-*.parquet")):
+            roles = pd.read_parquet(path)
+            train, held_out = (time[roles.loc[roles["role"] == role, "image_id"]] for role in ("train", "held_out"))
+            found.append(bool(train.max() < held_out.min()))
+        return bool(found) and all(found)
 
     def preprocessing(self) -> dict[str, Any]:
         return self.json("runs/*/repeat-*/fold-*/seed-*/model/model.json")["preprocessing"]
@@ -122,6 +148,16 @@ class Outcome:
     def run(self) -> dict[str, Any]:
         return self.json("runs/*/repeat-*/fold-*/seed-*/run.json")
 
+    def scored(self, name: str) -> Any:
+        """What evaluate calls `name`; lists over images in the order of the case's rows."""
+        summary = self.json("runs/*/repeat-*/fold-*/seed-*/summary.json")
+        value = summary[name]
+        if "per_image" not in name:
+            return value
+        rows = pd.read_csv(self.case / "dataset.csv", dtype="str", keep_default_na=False).drop_duplicates("image_path")
+        place = {image_id: number for number, image_id in enumerate(summary["image_ids"])}
+        return [value[place[Path(path).with_suffix("").as_posix()]] for path in rows["image_path"]]
+
     def summary(self) -> dict[str, Any]:
         return self.json("report/summary.json")
 
@@ -140,6 +176,8 @@ RESULTS: dict[str, Callable[[Outcome], Any]] = {
     "n_blank_images": lambda out: int(pd.read_parquet(out.split / "profile.parquet")["flat"].sum()),
     "group_names": lambda out: sorted(out.images["group_id"].unique()),
     "same_group": lambda out: partition(out.images["group_id"].tolist()),
+    "order_of_rows_by_time": lambda out: out.order_by_time(),
+    "every_train_time_before_every_test_time": lambda out: out.trains_on_the_past(),
     "norm_mean_0_255": lambda out: out.preprocessing()["mean"],
     "norm_std_0_255": lambda out: out.preprocessing()["std"],
     "norm_mean_native": lambda out: out.preprocessing()["mean"],
@@ -157,6 +195,13 @@ RESULTS: dict[str, Callable[[Outcome], Any]] = {
     "sd_over_seeds": lambda out: out.summary()["folds"]["sd_over_seeds"],
 }
 PATTERNS: dict[str, Callable[..., Any]] = {
+    r"(\w+)_class_(\d+)_per_image": lambda out, metric, c: [
+        cells[int(c)] for cells in out.scored(f"{metric}_per_image_and_class")],
+    r"pooled_(\w+)_class_(\d+)": lambda out, metric, c: out.scored(f"pooled_{metric}_per_class")[int(c)],
+    r"mean_(\w+)_class_(\d+)_over_images": lambda out, metric, c:
+        out.scored(f"mean_{metric}_per_class_over_images")[int(c)],
+    r"n_images_in_mean_class_(\d+)": lambda out, c: out.scored("n_images_in_mean_per_class")[int(c)],
+    r"trivial_(\w+)": lambda out, name: out.scored("trivial")[name],
     r"train_pixels_of_class_(\d+)_when_(.+)_is_tested": lambda out, c, group: out.train_pixels(int(c), group),
 }
 
@@ -168,6 +213,8 @@ def read_result(key: str, outcome: Outcome) -> Any:
     for pattern, read in PATTERNS.items():
         if match := re.fullmatch(pattern, key):
             return read(outcome, *match.groups())
+    if outcome.command == "evaluate" and key in outcome.json("runs/*/repeat-*/fold-*/seed-*/summary.json"):
+        return outcome.scored(key)
     raise LookupError(f"segcv does not report {key} yet")
 
 
@@ -205,11 +252,14 @@ def run(case: Path, work: Path, description: dict[str, Any]) -> Outcome:
             overrides.append(f"fold={','.join(map(str, range(args['n_splits'])))}")
         elif "fold" not in args:
             overrides.append("fold=0")
+    if kind == "evaluate":
+        overrides += ["name=case"] if "pred_dir" in args else [
+            "name=case", f"predictions={quoted(str(case / 'dataset.csv'))}"]
     if "splits_file" in args:
         overrides = [override for override in overrides if not override.startswith("split.folds=")]
     done = subprocess.run([*command, *overrides], cwd=work, capture_output=True, text=True)
     print(f"$ python {' '.join(command[1:] + overrides)}\n{done.stdout}{done.stderr}exit code {done.returncode}")
-    return Outcome(case, work, done.returncode, done.stderr + done.stdout)
+    return Outcome(case, work, done.returncode, done.stderr + done.stdout, kind)
 
 
 def holds(token: str, text: str) -> bool:
@@ -248,7 +298,8 @@ def faults(outcome: Outcome, description: dict[str, Any]) -> list[str]:
         print(f"{key}: {result}")
         if not same(result, value, expected.get("tolerance", 1e-6)):
             found.append(f"{key} is {result}, expected {value}")
-    reported = [path.read_text(encoding="utf-8") for path in outcome.work.glob("report/summary.json")]
+    reported = [path.read_text(encoding="utf-8")
+                for pattern in ("report/summary.json", "runs/**/summary.json") for path in outcome.work.glob(pattern)]
     found += [f"the wrong value {value} is reported" for key, value in expected.items()
               if key.startswith("wrong_value") and any(f"{value:.4f}" in text for text in reported)]
     return found

@@ -82,7 +82,8 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
     return Evidence(
         summary=summary, source=f"{split.settings['data']['table'] or split.settings['data']['images'] or 'demo data'}",
         images=split.images, balance=balance_of(split), split=split_facts(split), leaking=first.leaking,
-        model=first.model, settings=config["config"], software=first.environment["versions"],
+        known_groups=split.known_groups, model=first.model, settings=config["config"],
+        software=first.environment["versions"],
         fingerprints={"data_id": first.data_id, "split_id": first.split_id, "config_id": first.config_id,
                       "recipe_id": first.recipe_id},
         commands=(rerun_command(typed, sweep), "python -m segcv.aggregate"), marks=marks,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 import warnings
@@ -17,15 +18,18 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from segcv.errors import SegcvError, SegcvWarning
-from segcv.settings import AggregateCommand, SplitCommand, TrainCommand
+from segcv.settings import AggregateCommand, EvaluateCommand, SplitCommand, TrainCommand
 
 Item = TypeVar("Item")
 
-_COMMANDS: dict[str, type] = {"split": SplitCommand, "train": TrainCommand, "aggregate": AggregateCommand}
+_COMMANDS: dict[str, type] = {"split": SplitCommand, "train": TrainCommand, "evaluate": EvaluateCommand,
+                              "aggregate": AggregateCommand}
 for _name, _schema in _COMMANDS.items():
     ConfigStore.instance().store(name=f"{_name}_schema", node=_schema)
 
-_EXAMPLES = {"fold": "0", "data.root": "FOLDER", "data.table": "images.csv", "split.table": "folds.csv"}
+_EXAMPLES = {"fold": "0", "data.root": "FOLDER", "data.table": "images.csv", "split.table": "folds.csv",
+             "predictions": "FOLDER"}
+_PLACES = re.compile(r"([\w.+@/-]+)=([^\"'{\[\s]*\{[a-z_]+\}.*)", re.DOTALL)      # setting=path/{place}.png
 
 
 sys.path.append(str(Path(__file__).parent / "launching"))       # Hydra finds launchers in a package hydra_plugins only
@@ -64,6 +68,7 @@ def command(name: str, *, plan: Callable[..., Any] | None = None, report: Callab
                                                       config_name=name)(main))
 
         def run() -> None:
+            sys.argv[1:] = map(_with_places, sys.argv[1:])
             try:
                 started()
             finally:
@@ -72,6 +77,15 @@ def command(name: str, *, plan: Callable[..., Any] | None = None, report: Callab
                     raise SystemExit(f"failed jobs of the sweep: {len(failed)}; the others are done:{listed}")
         return run
     return start
+
+
+def _with_places(argument: str) -> str:
+    """What was typed, quoted where Hydra would take a place such as {fold} in a path for the start of a mapping."""
+    found = _PLACES.fullmatch(argument)
+    if found is None:
+        return argument
+    text = found.group(2).replace('"', '\\"')
+    return f'{found.group(1)}="{text}"'
 
 
 @contextmanager

@@ -48,6 +48,8 @@ class SplitSettings:
     locked_groups: list[str] = field(default_factory=list)     # neither trained on nor tested on
     max_per_group: int | None = None     # training images per group
     table: str | None = None             # folds cut elsewhere: CSV or JSON
+    time_column: str | None = None       # of split=time, known_groups; null: time; 2023-04-30 or 2023-04-30 14:05
+    gap_days: float | None = None        # training ends more than this before the first held-out image
     target: str = "equal_group"          # primary target, declared before scores exist
 
 
@@ -137,6 +139,31 @@ class TrainCommand(SplitCommand):
     device: str = "auto"                 # auto, cpu, cuda, cuda:1
     threads: int = 1                     # torch threads; changes results, so part of the config id
     runs: str = "runs"
+
+
+@dataclass
+class EvaluateCommand:
+    data: DataSettings = field(default_factory=DataSettings)
+    group: GroupSettings = field(default_factory=GroupSettings)
+    split: SplitSettings | None = None   # whose folds hold out what is scored; null: everything predicted is scored
+    predictions: str = "???"             # folder, path with places such as {fold} and {image_id}, or a CSV
+    name: str | None = None              # the candidate, where the path has no {candidate}
+    kind: str = "labels"                 # labels, probabilities, logits
+    channels: str | None = None          # class axis: first, last; null: the only one that fits
+    threshold: float | None = None       # probability of class 1 of two above which it is said; null: 0.5
+    scale: float = 1.0                   # stored value of probability 1
+    key: str | None = None               # which array of .npz files
+    predicted_values: Any = None         # ids, masks, or {stored value: class id} of predicted labels
+    size: str = "nearest"                # predictions of another size: nearest, stretch, refuse
+    foreground: list[Any] | None = None  # classes (ids or names) the means go over; null: all
+    repeat: int | None = None            # which, where the path does not say; chosen where it does
+    fold: int | None = None
+    seed: int | None = None
+    trained_on: str | None = None        # training lists, which prove that scored images were held out
+    runs: str = "runs"
+    splits: str = "splits"
+    cache: str = ".segcv"
+    workers: int = 2
 
 
 @dataclass

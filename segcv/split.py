@@ -21,7 +21,8 @@ def main(settings: SplitCommand) -> None:
     print(f"{'Made' if study.made else 'Found'} {split.folder}")
     print(f"{len(split.images)} images in {split.images['group_id'].nunique()} groups; "
           f"{split.repeats} x {split.folds} folds; split_id {split.split_id}, data_id {split.data_id}"
-          f"{'; LEAKS: groups are torn' if split.leaking else ''}")
+          f"{'; LEAKS: groups are torn' if split.leaking else ''}"
+          f"{'; for KNOWN groups: trained on their past' if split.known_groups else ''}")
     kinds = split.images["group_evidence"].str.replace(r" of .*", "", regex=True).value_counts()
     print("Groups come from: " + ", ".join(f"{kind} ({count} images)" for kind, count in kinds.items()))
     print(balance_text(split.manifest["balance"], split.class_names))

@@ -136,15 +136,24 @@ def confusion(truth: Labels, prediction: Labels, *, n_classes: int, void: int | 
     if truth.shape != prediction.shape:
         raise ScoreError(f"The prediction has the shape {prediction.shape} and the truth {truth.shape}: "
                          "they must be equal, nothing is broadcast.")
-    if truth.dtype == prediction.dtype == np.uint8:
-        return _confusion_uint8(truth, prediction, n_classes=n_classes, void=void)
-    from segcv.metrics.joint_kernels import add_pixels
+    from segcv.metrics.joint_kernels import add_pixels, to_bytes
 
-    table = np.zeros((n_classes, n_classes + 1), np.int64)
+    flat_truth, flat_prediction = _flat(truth), _flat(prediction)
     ignored = 0 if void is None or abs(void) >= 2**63 else void      # 0 is a class, so never looked up: nothing ignored
-    unknown, first = add_pixels(_flat(truth), _flat(prediction), np.int64(ignored), table)
-    if unknown:
-        raise MaskError(_unknown_value(int(first), int(unknown), n_classes, void))
+    if truth.dtype == prediction.dtype == np.uint8:
+        found, table = _counted_bytes(flat_truth, flat_prediction, n_classes, ignored)
+    elif n_classes <= 254:
+        as_bytes = np.empty((2, truth.size), np.uint8)
+        for values, out in zip((flat_truth, flat_prediction), as_bytes, strict=True):
+            to_bytes(values, n_classes, np.int64(ignored), out)
+        found, table = _counted_bytes(as_bytes[0], as_bytes[1], n_classes, 255)
+    else:
+        table = np.zeros((n_classes, n_classes + 1), np.int64)
+        found = add_pixels(flat_truth, flat_prediction, np.int64(ignored), table)
+    if found != truth.size:
+        wide = flat_truth.astype(np.int64)
+        unknown = wide[((wide < 0) | (wide >= n_classes)) & (wide != ignored)]
+        raise MaskError(_unknown_value(int(unknown[0]), unknown.size, n_classes, void))
     return table
 
 
@@ -224,36 +233,21 @@ def _flat(values: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(values).reshape(-1)
 
 
-def _confusion_uint8(truth: NDArray[Any], prediction: NDArray[Any], *, n_classes: int, void: int | None,
-                     strip_px: int | None = None) -> IntArray:
-    """`confusion` of bytes, 8 pixels at a time; strips keep the compiled counters from overflowing."""
-    from segcv.metrics.joint_kernels import STRIP_WORDS, add_words
+def _counted_bytes(truth: NDArray[Any], prediction: NDArray[Any], n_classes: int, void: int, *,
+                   strip_px: int | None = None) -> tuple[int, IntArray]:
+    """Pixels that are counted or ignored, and the confusion matrix, of two flat byte arrays; strips keep the compiled
+    counters from overflowing. A `void` that no byte can be, or that is a class, ignores nothing."""
+    from segcv.metrics.joint_kernels import STRIP_PX, add_bytes
 
-    t, p = _aligned(truth), _aligned(prediction)
-    strip = 8 * STRIP_WORDS if strip_px is None else strip_px       # a multiple of 8
-    known = min(n_classes, 256)
-    table = np.zeros((n_classes, n_classes + 1), np.int64)
-    for start in range(0, t.size, strip):
-        part_t, part_p = t[start:start + strip], p[start:start + strip]
-        whole = part_t.size // 8 * 8
+    strip = STRIP_PX if strip_px is None else strip_px
+    ignored = void if n_classes <= void < 256 else -1
+    table, found = np.zeros((n_classes, n_classes + 1), np.int64), 0
+    for start in range(0, truth.size, strip):
         joint = np.zeros((2, 65536), np.uint32)                     # two halves of truth · 256 + prediction
-        add_words(part_t[:whole].view(np.uint64), part_p[:whole].view(np.uint64), joint)
-        np.add.at(joint[0], part_t[whole:].astype(np.intp) * 256 + part_p[whole:], 1)      # the last 0 to 7 pixels
-        by_value = joint.reshape(2, 256, 256)
-        rows = by_value[:, :known].sum(axis=0, dtype=np.int64)      # true class x predicted value
-        ignored = by_value[:, void].sum(dtype=np.int64) if void is not None and 0 <= void < 256 else 0
-        if rows.sum() + ignored != part_t.size:
-            unknown = t[(t >= known) & (t != (-1 if void is None else void))]
-            raise MaskError(_unknown_value(int(unknown[0]), unknown.size, n_classes, void))
-        table[:known, :known] += rows[:, :known]
-        table[:known, n_classes] += rows[:, known:].sum(axis=1)
-    return table
-
-
-def _aligned(values: NDArray[Any]) -> NDArray[Any]:
-    """The pixels in a row, starting at an address that a word may have."""
-    flat = _flat(values)
-    return flat if flat.ctypes.data % 8 == 0 else flat.copy()
+        part = np.zeros_like(table)
+        found += add_bytes(truth[start:start + strip], prediction[start:start + strip], ignored, joint, part)
+        table += part
+    return int(found), table
 
 
 def _unknown_value(value: int, pixels: int, n_classes: int, void: int | None) -> str:

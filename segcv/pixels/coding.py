@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +17,7 @@ Color = tuple[int, int, int]
 NAN = "nan"                              # how an undefined number is called in settings
 NAN_CODE = int(np.iinfo(np.int64).min)   # and what stands for it among whole numbers
 SHOWN = 6                                # values or colours named in a message
+_WORTH_COMPILED = 1 << 16                # pixels from which on loading the compiled loops pays
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,22 +26,22 @@ class Distinct:
 
     values: NDArray[np.int64]
     pixels: NDArray[np.int64]
-    spread: Callable[[NDArray[Any]], NDArray[Any]]       # one entry per value -> H x W
+    spread: Callable[[NDArray[Any]], NDArray[Any]]       # one entry per value -> H x W, perhaps the array itself
 
 
 def distinct(coded: NDArray[Any]) -> Distinct:
     """The distinct whole numbers in an array, H x W: by table for 8 and 16 bits, by runs of equal pixels for others."""
     if coded.dtype.kind == "u" and coded.dtype.itemsize <= 2:
-        size = 256**coded.dtype.itemsize
-        pixels = np.zeros(size, np.int64)
-        for rows in np.array_split(coded, max(1, coded.size >> 16)):         # in strips: bincount widens to 64 bits
-            pixels += np.bincount(rows.ravel(), minlength=size)
+        pixels = _tallied(coded)
         values = np.flatnonzero(pixels)
 
         def by_table(entries: NDArray[Any]) -> NDArray[Any]:
-            table = np.zeros(size, entries.dtype)
+            if entries.dtype == coded.dtype and (entries == values).all():
+                return coded                                                 # every value means itself
+            table = np.zeros(len(pixels), entries.dtype)
             table[values] = entries
-            spread: NDArray[Any] = table[coded]
+            spread: NDArray[Any] = cv2.LUT(coded, table) if coded.dtype == np.uint8 and entries.dtype in (
+                np.uint8, np.uint16) else table[coded]
             return spread
 
         return Distinct(values.astype(np.int64), pixels[values], by_table)
@@ -51,6 +53,24 @@ def distinct(coded: NDArray[Any]) -> Distinct:
     np.add.at(pixels, places, lengths)
     return Distinct(values.astype(np.int64), pixels,
                     lambda entries: np.repeat(entries[places], lengths).reshape(coded.shape))
+
+
+def _tallied(coded: NDArray[Any]) -> NDArray[np.int64]:
+    """Pixels of every value that 8 or 16 unsigned bits can hold."""
+    pixels = np.zeros(256**coded.dtype.itemsize, np.int64)
+    flat = coded.ravel()
+    if coded.dtype == np.uint8 and coded.size >= _WORTH_COMPILED:
+        from segcv.pixels.label_kernels import tally
+
+        whole = flat.size // 8 * 8
+        rows = np.zeros((4, 256), np.int64)
+        words = flat[:whole].view(np.uint64)
+        tally(words if words.flags.aligned else words.copy(), rows)
+        pixels += rows.sum(axis=0)
+        flat = flat[whole:]
+    for strip in np.array_split(flat, max(1, flat.size >> 16)):              # bincount widens to 64 bits
+        pixels += np.bincount(strip, minlength=len(pixels))
+    return pixels
 
 
 def whole_numbers(stored: StoredMask, *, nan_known: bool) -> tuple[NDArray[Any], bool]:

@@ -27,10 +27,11 @@ class Fault(Exception):
         return f"{path}: {self.found}. {self.cure}"
 
 
-def read_bytes(path: Path) -> bytes:
-    """The file's content."""
+def read_bytes(path: Path, *, first: int | None = None) -> bytes:
+    """The file's content, or its `first` bytes."""
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return file.read(-1 if first is None else first)
     except FileNotFoundError:
         raise Fault("there is no such file", "Put it there, or take its row out of the table.") from None
     except OSError as error:

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segcv.pixels.files import MAX_PIXELS, Fault, file_kind
+from segcv.pixels.label_png import LabelPng, decode_label_png
 from segcv.pixels.reading import open_picture, orientation, turned
-from segcv.pixels.tiff import decode_tiff
+from segcv.pixels.tiff import TiffPicture, decode_tiff
 
 ROUNDED_WITHIN = 1e-3                # a float this close to a whole number means it
 
@@ -28,6 +29,14 @@ class StoredMask:
     opaque: bool                             # is alpha, where there is one, 255 everywhere?
     kind: str                                # words for messages
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Height and width."""
+        stored = self.values if self.values is not None else self.colours
+        assert stored is not None
+        height, width = stored.shape[:2]
+        return height, width
+
 
 def decode_mask(data: bytes, *, max_pixels: int = MAX_PIXELS) -> StoredMask:
     """The mask in a file's content, as Pillow's stored mode defines it; raises Fault.
@@ -35,17 +44,11 @@ def decode_mask(data: bytes, *, max_pixels: int = MAX_PIXELS) -> StoredMask:
     P is the palette index, 1, L, I;16, I and F the number, never a colour or 8-bit conversion of it. TIFF is read
     with the same meaning. An orientation tag is applied, as for images.
     """
-    if file_kind(data) == "TIFF":
-        tiff = decode_tiff(data, max_pixels=max_pixels)
-        samples = turned(tiff.samples, tiff.orientation)
-        bands = samples.shape[2]
-        kind = f"TIFF of {bands} bands, {samples.dtype.name}" if bands > 1 else f"TIFF, {samples.dtype.name}"
-        if bands == 1:
-            return StoredMask(samples[:, :, 0], None, tiff.palette, tiff.bits == 1, tiff.lossy, 1, True, kind)
-        if samples.dtype == np.uint8 and (bands == 3 or (bands == 4 and tiff.alpha)):
-            return _coloured(samples, tiff.lossy, kind)
-        raise Fault(f"has {bands} channels of {samples.dtype.name}",
-                    "A mask has one: write the channel that holds the class ids to a file of its own.")
+    found = file_kind(data)
+    if found == "PNG" and (label_png := decode_label_png(data, max_pixels=max_pixels)) is not None:
+        return _indexed(label_png)
+    if found == "TIFF":
+        return mask_of_tiff(decode_tiff(data, max_pixels=max_pixels))
     picture = open_picture(data, max_pixels=max_pixels)
     mode, lossy = picture.mode, picture.format == "JPEG"
     kind = f"{picture.format}, {mode}"
@@ -61,6 +64,24 @@ def decode_mask(data: bytes, *, max_pixels: int = MAX_PIXELS) -> StoredMask:
             values = values.astype(np.uint8)
         return StoredMask(turned(values, how), None, None, mode == "1", lossy, 1, True, kind)
     raise Fault(f"holds {mode} colours", "Write the class ids as a PNG of one channel.")
+
+
+def mask_of_tiff(tiff: TiffPicture) -> StoredMask:
+    """The mask in a TIFF, or in a window of one; raises Fault."""
+    samples = turned(tiff.samples, tiff.orientation)
+    bands = samples.shape[2]
+    kind = f"TIFF of {bands} bands, {samples.dtype.name}" if bands > 1 else f"TIFF, {samples.dtype.name}"
+    if bands == 1:
+        return StoredMask(samples[:, :, 0], None, tiff.palette, tiff.bits == 1, tiff.lossy, 1, True, kind)
+    if samples.dtype == np.uint8 and (bands == 3 or (bands == 4 and tiff.alpha)):
+        return _coloured(samples, tiff.lossy, kind)
+    raise Fault(f"has {bands} channels of {samples.dtype.name}",
+                "A mask has one: write the channel that holds the class ids to a file of its own.")
+
+
+def _indexed(png: LabelPng) -> StoredMask:
+    mode = "P" if png.palette is not None else {1: "1", 16: "I;16"}.get(png.bits, "L")
+    return StoredMask(png.values, None, png.palette, mode == "1", False, 1, True, f"PNG, {mode}")
 
 
 def _coloured(samples: NDArray[Any], lossy: bool, kind: str) -> StoredMask:

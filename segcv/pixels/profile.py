@@ -78,7 +78,7 @@ def check_data(images: pd.DataFrame, labels: LabelMap, *, bands: int | None = No
     _refuse_faults(pairs)
     profile = _profile(rows, pairs, labels)
     _refuse_mixed_kinds(profile.images, images["image_path"].tolist(), bands)
-    _refuse_unlabelled(pairs, labels)
+    refuse_unlabelled(np.array([pair.counts for pair in pairs]), np.array([pair.ignored for pair in pairs]), labels)
     for note in _notes(pairs):
         warnings.warn(note, SegcvWarning, stacklevel=2)
     return profile
@@ -91,6 +91,22 @@ def data_id(profile: Profile, labels: LabelMap) -> str:
     """
     rows = profile.images[["image_id", "image_hash", "mask_hash"]].sort_values("image_id", kind="stable")
     return fingerprint([labels.to_json(), *rows.to_numpy().tolist()])
+
+
+def masks_id(images: pd.DataFrame, labels: LabelMap, *, progress: Progress = quiet) -> str:
+    """Name of the truth alone: 12 hexadecimal digits from image ids, contents of mask files, and the label map.
+
+    Raises:
+        MaskError: a mask file is missing or cannot be opened.
+    """
+    rows = sorted(zip(images["image_id"], images["mask_path"], strict=True))
+    hashes = []
+    for image_id, path in progress(rows, total=len(rows), what="naming the masks"):
+        try:
+            hashes.append([image_id, content_hash(read_bytes(Path(path)))])
+        except Fault as fault:
+            raise MaskError(fault.about(Path(path))) from fault.__cause__
+    return fingerprint([labels.to_json(), *hashes])
 
 
 def changed_images(images: pd.DataFrame, profile_images: pd.DataFrame) -> list[str]:
@@ -207,24 +223,30 @@ def _refuse_mixed_kinds(profile: pd.DataFrame, paths: Sequence[str], bands: int 
                          "or take them out of the table; data.bands=N says which number of bands is right.")
 
 
-def _refuse_unlabelled(pairs: Sequence[_Pair], labels: LabelMap) -> None:
-    counts = np.array([pair.counts for pair in pairs])                                # images x classes
-    ignored = np.array([pair.ignored for pair in pairs])
+def refuse_unlabelled(counts: NDArray[np.int64], ignored: NDArray[np.int64], labels: LabelMap) -> None:
+    """Refuse masks in which nothing, or only the background, is left beside the ignore value.
+
+    `counts`: pixels of each class, images x classes; `ignored`: pixels, images.
+
+    Raises:
+        MaskError: all pixels are ignored, or 0/255 masks are read with 255 as the ignore value.
+    """
+    number = len(counts)
     objects = counts[:, 1:].sum(axis=1)
     void = labels.ignore
     if not counts.sum():
-        raise MaskError(f"all {len(pairs)} masks are ignored entirely (ignore value {void}), so there is nothing to "
+        raise MaskError(f"all {number} masks are ignored entirely (ignore value {void}), so there is nothing to "
                         "learn or to score. Check data.ignore and data.values.")
     if labels.values is not None or labels.colors is not None or not ignored.sum():
         return
     if not objects.sum():
-        raise MaskError(f"all {len(pairs)} masks hold 0 and {void} only, and {void} is the ignore value, so the whole "
+        raise MaskError(f"all {number} masks hold 0 and {void} only, and {void} is the ignore value, so the whole "
                         f"foreground would be left out of training and scores. If {void} is the object: "
                         f"'data.values={{0: 0, {void}: 1}}'; if it does mean ignored, say so: "
                         f"'data.values={{0: 0, 1: 1, {void}: {void}}}'")
     beside_background = int(((ignored > 0) & (objects == 0) & (counts[:, 0] > 0)).sum())
     if labels.n_classes == 2 and beside_background > 1 and not ((ignored > 0) & (objects > 0)).any():
-        warnings.warn(f"in {beside_background} of {len(pairs)} masks {void} stands beside 0 alone, in none beside "
+        warnings.warn(f"in {beside_background} of {number} masks {void} stands beside 0 alone, in none beside "
                       f"class 1: are some masks 0/1 and others 0/{void}? It is taken as ignored; if it is the object: "
                       f"'data.values={{0: 0, 1: 1, {void}: 1}}'", SegcvWarning, stacklevel=3)
 

@@ -15,7 +15,7 @@ def answer(evidence: Evidence) -> Section:
     blocks: list[Block] = [Paragraph(mark, strong=True) for mark in marks(evidence)]
     cautions: list[str] = []
     if evidence.summary is not None:
-        blocks += [Paragraph(text) for text in _expected(evidence.summary)]
+        blocks += [Paragraph(text) for text in _expected(evidence.summary, evidence.known_groups)]
         cautions += evidence.summary.cautions
     for result in evidence.results:
         blocks.append(Paragraph(say("results_expect", candidate=result.candidate, folds=result.statistics.folds,
@@ -29,8 +29,9 @@ def answer(evidence: Evidence) -> Section:
 
 
 def marks(evidence: Evidence) -> tuple[str, ...]:
-    """What must be seen before any number: a leaking split, missing runs, look-alikes in groups, given marks."""
+    """What must be seen before any number: a leaking split, known groups, missing runs, look-alikes, given marks."""
     said = [say("mark_leaking")] if evidence.leaking else []
+    said += [say("mark_known")] if evidence.known_groups else []
     missing, runs = missing_and_runs(evidence)
     if missing:
         said.append(say("mark_missing", missing=missing, all=missing + runs))
@@ -48,12 +49,12 @@ def missing_and_runs(evidence: Evidence) -> tuple[int, int]:
     return sum(len(each.missing) for each in evidence.results), sum(len(each.table) for each in evidence.results)
 
 
-def _expected(summary: Summary) -> list[str]:
+def _expected(summary: Summary, known_groups: bool) -> list[str]:
     headline, bounded = summary.headline, summary.bounded
     models = say("one_model") if summary.runs == 1 else say("many_models", runs=summary.runs)
     first = bounded if summary.bounded_first and summary.target in ("equal_group", "group_pooled") else headline
-    said = [say("expect", unit=headline.unit, value=estimate_text(first), groups=headline.groups,
-                weighting=say(summary.target), models=models)]
+    said = [say("expect_known" if known_groups else "expect", unit=headline.unit, value=estimate_text(first),
+                groups=headline.groups, weighting=say(summary.target), models=models)]
     if first is bounded:
         said.append(say("few_groups", method=bounded.method, target=bounded.target, value=estimate_text(headline),
                         usual=headline.method))

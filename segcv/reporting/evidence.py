@@ -16,8 +16,9 @@ class Evidence:
     """The tables, Estimates, settings and notes of one report.
 
     Either `summary` (scores of images) or `results` (a plain table of fold scores) is there. `images` has image_id,
-    group_id and group_evidence; `balance` is printed as it is; `marks` are set in bold at the top (a leaking split
-    and missing cells mark the report by themselves); `commands` reproduce the runs; mappings are printed as tables.
+    group_id and group_evidence; `balance` is printed as it is; `marks` are set in bold at the top (a split that leaks
+    or knows its groups, and missing cells, mark the report by themselves); `commands` reproduce the runs; mappings are
+    printed as tables.
     """
 
     summary: Summary | None = None
@@ -28,6 +29,7 @@ class Evidence:
     balance: pd.DataFrame | None = None
     split: Mapping[str, Any] = field(default_factory=dict)
     leaking: bool = False
+    known_groups: bool = False               # trained on the past of the groups that were tested
     model: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     software: Mapping[str, str] = field(default_factory=dict)

@@ -10,6 +10,8 @@ SENTENCES: dict[str, str] = {
     "answer": "What to expect",
     "expect": "On a new group expect {unit} {value}: the mean over {groups} held-out groups, {weighting}, "
               "of {models}.",
+    "expect_known": "On later images of the known groups expect {unit} {value}: the mean over {groups} groups, "
+                    "{weighting}, of {models} trained on their past.",
     "one_model": "one trained model",
     "many_models": "the {runs} trained models",
     "few_groups": "There are few groups, or one is dominant: this is the bounded interval ({method}; {target}). The "
@@ -27,6 +29,8 @@ SENTENCES: dict[str, str] = {
     "random_less": "A random split says {random}; the difference is {difference}: here grouping changed little.",
     "mark_leaking": "LEAKING SPLIT: images of one group are in training and in testing, so every score below is too "
                     "good for new groups.",
+    "mark_known": "KNOWN GROUPS: the models were trained on earlier images of the groups they were tested on. The "
+                  "scores are for known groups and say nothing about new ones.",
     "mark_missing": "NOT COMPLETE: {missing} of {all} runs are missing; the numbers below are about what is there.",
     "mark_duplicates": "NEAR-DUPLICATES: {images} images were put into a group because they look like another image.",
     "cautions": "Read with care:",

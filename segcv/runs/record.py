@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,8 @@ class RunRecord:
     unlabelled_train_images: int # training images without one labelled pixel
     best_epoch: int
     error: str = ""
+    trained_elsewhere: bool = False  # the predictions were handed in, not made here
+    held_out_proof: str = "split"    # what proves that scored images were held out; blank: nothing does
     environment: dict[str, Any] = field(default_factory=dict)
 
     def write(self, folder: Path) -> None:
@@ -86,11 +88,13 @@ class RunRecord:
         known = {entry.name for entry in fields(cls)}
         if not isinstance(data, dict):
             raise RunError(f"{path}: damaged, not a run record. Delete its folder and run it again.")
-        if set(data) != known:
-            odd = ", ".join(sorted(set(data) ^ known))
+        needed = {entry.name for entry in fields(cls) if entry.default is MISSING and entry.default_factory is MISSING}
+        odd = ", ".join(sorted((needed - set(data)) | (set(data) - known)))
+        if odd:
             raise RunError(f"{path}: written by another version of segcv (fields: {odd}). Run it again elsewhere.")
         kinds = {"str": str, "int": int, "float": int | float, "bool": bool, "dict[str, Any]": dict}
-        wrong = [entry.name for entry in fields(cls) if not isinstance(data[entry.name], kinds[str(entry.type)])]
+        wrong = [entry.name for entry in fields(cls)
+                 if entry.name in data and not isinstance(data[entry.name], kinds[str(entry.type)])]
         if wrong:
             raise RunError(f"{path}: damaged, {wrong[0]} is {data[wrong[0]]!r}. Delete its folder and run it again.")
         return cls(**data)

@@ -1,7 +1,19 @@
-"""Masks from anywhere to scores: one image counted at a time, and the tables that everything later reads. No torch."""
+"""Masks from anywhere to scores: one image counted at a time, and the tables that everything later reads. No torch.
 
-from segcv.scoring.images import ImageScore, nearest, score_image
+    plans = plan_runs(find_predictions("masks/{image_id}.png"), images, roles=None, where="masks", name="unet")
+    score_run(plans[0], Reading(labels, predicted_coding(labels), PredictionForm("labels")), run_id="unet", out=folder)
+    read_scores(folder)      # one row per image and class: tp, fp, fn, valid
+"""
+
+from segcv.scoring.arrays import check_file
+from segcv.scoring.finding import find_predictions
+from segcv.scoring.forms import PredictionForm
+from segcv.scoring.images import ImageScore, score_image
+from segcv.scoring.items import Item, Reading, Scored, score_item
 from segcv.scoring.patches import overlapping_patches
+from segcv.scoring.plans import RunPlan, plan_runs
+from segcv.scoring.proof import HeldOutProof, check_held_out
+from segcv.scoring.running import score_run
 from segcv.scoring.score_tables import (
     ImageCounts,
     ScoreTables,
@@ -10,8 +22,12 @@ from segcv.scoring.score_tables import (
     read_image_facts,
     read_scores,
 )
+from segcv.scoring.sizes import check_size_rule, nearest
+from segcv.scoring.summary import summary_of, summary_text
 
 __all__ = [
-    "ImageCounts", "ImageScore", "ScoreTables", "counts_of", "nearest", "overlapping_patches", "read_confusion",
-    "read_image_facts", "read_scores", "score_image",
+    "HeldOutProof", "ImageCounts", "ImageScore", "Item", "PredictionForm", "Reading", "RunPlan", "ScoreTables",
+    "Scored", "check_file", "check_held_out", "check_size_rule", "counts_of", "find_predictions", "nearest",
+    "overlapping_patches", "plan_runs", "read_confusion", "read_image_facts", "read_scores", "score_image",
+    "score_item", "score_run", "summary_of", "summary_text",
 ]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from segcv.errors import MaskError, ScoreError
 from segcv.metrics import confusion
+from segcv.scoring.sizes import nearest
 
 if TYPE_CHECKING:
     from segcv.pixels import LabelMap
@@ -59,28 +60,25 @@ def score_image(truth: NDArray[Any], prediction: NDArray[Any], *, labels: LabelM
         if array.ndim != 2 or array.size == 0:
             raise ScoreError(f"{image_id}: the {what} must be H x W class ids, and has the shape {array.shape}.")
     height, width = truth.shape
-    fitted = prediction if prediction.shape == truth.shape else nearest(prediction, height=height, width=width)
     try:
-        matrix = confusion(truth, fitted, n_classes=labels.n_classes, void=labels.void)
+        matrix = confusion(truth, nearest(prediction, height=height, width=width), n_classes=labels.n_classes,
+                           void=labels.void)
     except (MaskError, ScoreError) as error:
         raise type(error)(f"{image_id}: {error}") from error
+    return score_of_confusion(matrix, run_id=run_id, image_id=image_id, group_id=group_id, source_id=source_id,
+                              mean_top_probability=mean_top_probability, truth_size=(height, width),
+                              predicted_size=(int(prediction.shape[0]), int(prediction.shape[1])))
+
+
+def score_of_confusion(matrix: NDArray[np.int64], *, run_id: str, image_id: str, group_id: str, source_id: str,
+                       mean_top_probability: float, truth_size: tuple[int, int],
+                       predicted_size: tuple[int, int]) -> ImageScore:
+    """The score of an image whose pixels are counted: truth x predicted, the last column outside the label set."""
+    n_classes = len(matrix)
     true, predicted = np.nonzero(matrix)                            # sorted by true, then predicted
-    outside = predicted == labels.n_classes
+    outside = predicted == n_classes
     order = np.lexsort((np.where(outside, -1, predicted), true))
     cells = np.stack([true, np.where(outside, -1, predicted), matrix[true, predicted]], axis=1)[order]
-    return ImageScore(run_id=run_id, image_id=image_id, group_id=group_id, source_id=source_id,
-                      n_classes=labels.n_classes, cells=cells.astype(np.int64),
-                      mean_top_probability=float(mean_top_probability), truth_size=(height, width),
-                      predicted_size=(int(prediction.shape[0]), int(prediction.shape[1])))
-
-
-def nearest(values: NDArray[Any], *, height: int, width: int) -> NDArray[Any]:
-    """`values` (H x W) at another size: each new pixel takes the old one that its centre falls in.
-
-    >>> nearest(np.array([[1, 2]]), height=1, width=4).tolist()
-    [[1, 1, 2, 2]]
-    """
-    rows = (2 * np.arange(height) + 1) * values.shape[0] // (2 * height)
-    columns = (2 * np.arange(width) + 1) * values.shape[1] // (2 * width)
-    resized: NDArray[Any] = values[rows[:, None], columns]
-    return resized
+    return ImageScore(run_id=run_id, image_id=image_id, group_id=group_id, source_id=source_id, n_classes=n_classes,
+                      cells=cells.astype(np.int64), mean_top_probability=float(mean_top_probability),
+                      truth_size=truth_size, predicted_size=predicted_size)

@@ -55,7 +55,7 @@ class ScoreTables:
         if not ordered:
             return SCORES.empty()
         n_classes = ordered[0].n_classes
-        per_image = [_counts(score) for score in ordered]           # each 4 x classes: tp, fp, fn, valid
+        per_image = [class_counts(score) for score in ordered]           # each 4 x classes: tp, fp, fn, valid
         tp, fp, fn, valid = np.concatenate(per_image, axis=1)
 
         def repeated(name: str) -> NDArray[Any]:
@@ -99,10 +99,7 @@ class ScoreTables:
         """
         resized = [score for score in self._ordered() if score.predicted_size != score.truth_size]
         if resized:
-            first = resized[0]
-            warnings.warn(f"{len(resized)} of {len(self)} predictions had another size than their mask and were "
-                          f"brought to the mask's size by nearest neighbour (first: {first.image_id}, "
-                          f"{_size(first.predicted_size)} to {_size(first.truth_size)}).", SegcvWarning, stacklevel=2)
+            warn_resized(len(resized), len(self), resized[0])
         CONFUSION.write(self.confusion(), folder / CONFUSION_FILE)
         IMAGE_FACTS.write(self.image_facts(), folder / FACTS_FILE)
         SCORES.write(self.scores(), folder / SCORES_FILE)
@@ -166,7 +163,8 @@ def counts_of(scores: pd.DataFrame) -> ImageCounts:
                         class_id=class_id, counts=counts)
 
 
-def _counts(score: ImageScore) -> NDArray[np.int64]:
+def class_counts(score: ImageScore) -> NDArray[np.int64]:
+    """tp, fp, fn and valid pixels of each class, 4 x classes."""
     true, predicted, pixels = score.cells.T
     truth_px = np.zeros(score.n_classes, np.int64)
     np.add.at(truth_px, true, pixels)
@@ -176,6 +174,13 @@ def _counts(score: ImageScore) -> NDArray[np.int64]:
     tp = np.zeros(score.n_classes, np.int64)
     tp[true[true == predicted]] = pixels[true == predicted]
     return np.stack([tp, predicted_px - tp, truth_px - tp, np.full(score.n_classes, score.valid)])
+
+
+def warn_resized(number: int, images: int, first: ImageScore) -> None:
+    """Warn that predictions were brought to their masks' size."""
+    warnings.warn(f"{number} of {images} predictions had another size than their mask and were brought to the mask's "
+                  f"size by nearest neighbour (first: {first.image_id}, {_size(first.predicted_size)} to "
+                  f"{_size(first.truth_size)}).", SegcvWarning, stacklevel=3)
 
 
 def _size(size: tuple[int, int]) -> str:

@@ -10,13 +10,13 @@ from segcv.tables import EXCLUDED, HELD_OUT, ROLES, TRAIN
 SHOWN = 3
 
 
-def check_roles(roles: pd.DataFrame, images: pd.DataFrame, *, leaking: bool = False,
+def check_roles(roles: pd.DataFrame, images: pd.DataFrame, *, whole_groups: bool = True,
                 held_out_once: bool = True) -> None:
     """Return when `roles` is a sound split of `images`.
 
     Each image at most once per repeat and fold, with its own group and a known role; an excluded one has a reason;
     every repeat has the folds 0, 1, ..., none without held-out or training images; no group on two sides of a fold,
-    unless `leaking`; each image that is not excluded everywhere is held out once per repeat, if `held_out_once`.
+    if `whole_groups`; each image that is not excluded everywhere is held out once per repeat, if `held_out_once`.
 
     Raises:
         SplitError: the first of these that does not hold, with the repeat, the fold and examples.
@@ -26,7 +26,7 @@ def check_roles(roles: pd.DataFrame, images: pd.DataFrame, *, leaking: bool = Fa
         raise SplitError("the roles table has no row.")
     _check_rows(table, images)
     _check_numbering(table)
-    if not leaking:
+    if whole_groups:
         torn = groups_on_two_sides(table)
         if len(torn):
             first = torn.iloc[0]

@@ -11,6 +11,7 @@ from numpy.random import Generator
 
 from segcv.errors import SegcvWarning, SplitError
 from segcv.splits.checks import check_roles
+from segcv.splits.choices import Choices, refuse_without_effect
 from segcv.splits.group_table import groups_of
 from segcv.splits.splitters import SPLITTERS, Splitter
 from segcv.tables import EXCLUDED, HELD_OUT, ROLES, TRAIN, stream
@@ -22,41 +23,44 @@ LOCKED, CAP = "locked cohort", "cap"      # reasons for which an image is exclud
 
 def cut_roles(images: pd.DataFrame, masks: pd.DataFrame | None, *, splitter: str, folds: int | None, repeats: int,
               seed: int, locked_groups: Sequence[str] = (), max_per_group: int | None = None,
-              class_names: Sequence[str] = ()) -> pd.DataFrame:
+              choices: Choices | None = None, class_names: Sequence[str] = ()) -> pd.DataFrame:
     """The roles of every image in every fold of every repeat (ROLES), sorted by repeat, fold and image id.
 
     `splitter` is a name in SPLITTERS. Repeat r is cut with its own stream of chance, so more repeats leave the first
     ones as they are. Images of `locked_groups` are excluded in every fold; of each group at most `max_per_group`
     images train, chosen at random and the same in all folds of a repeat, all of them are tested. Neither the order of
-    rows nor the names of groups has an influence. `folds` is None where the splitter knows it (leave_one_group_out).
+    rows nor the names of groups has an influence. `folds` is None where the splitter knows it (leave_one_group_out);
+    `choices` are those that this splitter reads.
 
     Warns of a group above 1/folds of the images, of classes in one group only, and in fewer groups than folds.
 
     Raises:
-        SplitError: fewer groups than folds or 2 folds, an unknown splitter or locked group, repeats that cannot differ.
+        SplitError: fewer groups than folds or 2 folds, an unknown splitter or locked group, repeats that cannot
+            differ, a choice without effect.
     """
     if splitter not in SPLITTERS:
         raise SplitError(f"split {splitter!r} is not known; there are {', '.join(SPLITTERS)}.")
-    chosen = SPLITTERS[splitter]
+    chosen, choices = SPLITTERS[splitter], choices or Choices()
+    refuse_without_effect(choices, chosen.reads, splitter)
     _check_counts(chosen, splitter, repeats, max_per_group)
     open_images = _without_locked(images, locked_groups)
     parts: list[pd.DataFrame] = []
     seen: list[frozenset[frozenset[str]]] = []
     for repeat in range(repeats):
         rng = np.random.default_rng(stream(seed, "repeat", repeat))
-        cut = chosen(open_images, folds=folds, rng=rng, masks=masks)
+        cut = chosen(open_images, folds=folds, rng=rng, masks=masks, choices=choices)
         for _ in range(TRIES):
             if _partition(cut) not in seen:
                 break
-            cut = chosen(open_images, folds=folds, rng=rng, masks=masks)
+            cut = chosen(open_images, folds=folds, rng=rng, masks=masks, choices=choices)
         if _partition(cut) in seen:
             _refuse_same(open_images, cut, repeat)
         seen.append(_partition(cut))
         parts.append(_capped(cut, max_per_group, rng).assign(repeat=repeat))
     roles = pd.concat([*parts, _locked_rows(images, locked_groups, parts)], ignore_index=True)
     roles = ROLES.check(roles, where="roles").sort_values(["repeat", "fold", "image_id"], ignore_index=True)
-    check_roles(roles, images, leaking=chosen.leaking, held_out_once=chosen.held_out_once)
-    if not chosen.leaking:
+    check_roles(roles, images, whole_groups=chosen.whole_groups, held_out_once=chosen.held_out_once)
+    if chosen.whole_groups:
         _warn_limits(open_images, masks, roles["fold"].nunique(), chosen.counts_folds,
                      dict(enumerate(class_names)))
     return roles

@@ -13,7 +13,7 @@ import pandas as pd
 
 from segcv.errors import SplitError
 from segcv.splits.checks import check_roles
-from segcv.splits.splitters import roles_of
+from segcv.splits.dealing import roles_of
 from segcv.tables import EXCLUDED, ROLES, read_csv
 
 SHOWN = 3
@@ -74,7 +74,7 @@ def roles_from_folds(images: pd.DataFrame, fold: pd.Series, *, where: str, leaki
         raise SplitError(f"{where}: folds are numbered 0, 1, ... with at least two of them and none empty; "
                          f"found {found}.")
     roles = roles_of(images, own.to_numpy(np.int64)).sort_values(["repeat", "fold", "image_id"], ignore_index=True)
-    check_roles(roles, images, leaking=leaking)
+    check_roles(roles, images, whole_groups=not leaking)
     return roles
 
 
@@ -87,7 +87,7 @@ def _given_roles(path: Path, frame: pd.DataFrame, images: pd.DataFrame, leaking:
     })
     roles = ROLES.check(filled, where=str(path)).sort_values(["repeat", "fold", "image_id"], ignore_index=True)
     try:
-        check_roles(roles, images, leaking=leaking, held_out_once=False)
+        check_roles(roles, images, whole_groups=not leaking, held_out_once=False)
     except SplitError as error:
         raise SplitError(f"{path}: {error}") from error
     return roles

@@ -27,7 +27,7 @@ from segcv.tables import (
     write_json,
 )
 
-FORMAT = 1
+FORMAT = 2
 SHOWN = 3
 SOFTWARE = ("segcv", "numpy", "pandas", "scipy", "numba")
 
@@ -39,7 +39,8 @@ class Split:
     folder: Path
     split_id: str
     data_id: str
-    leaking: bool
+    leaking: bool                  # groups are torn
+    known_groups: bool             # groups have a past in training and a future held out, on purpose
     settings: dict[str, Any]       # as given when it was cut
     seed: int
     target: str                    # the primary target, declared before there were scores
@@ -71,14 +72,14 @@ def split_id_of(data_id: str, roles: pd.DataFrame) -> str:
 def write_split(folder: Path, *, images: pd.DataFrame, roles: pd.DataFrame, profile: pd.DataFrame, masks: pd.DataFrame,
                 data_id: str, leaking: bool, settings: Mapping[str, Any], seed: int, target: str,
                 class_names: Sequence[str], notes: Sequence[str] = (), held_out_once: bool = True,
-                seen_from: Path | None = None) -> str:
+                known_groups: bool = False, seen_from: Path | None = None) -> str:
     """Write the split into `folder` and return its split_id.
 
     Writes manifest.json, images.csv, profile.parquet, mask_profile.parquet, roles/repeat-R/fold-K.parquet, balance.csv
     and, for people and other tools, fold_K_train.csv and fold_K_val.csv (further repeats in repeat-R/). Paths in the
     files are relative to them, as they will lie when `folder` has been renamed to `seen_from`.
     """
-    check_roles(roles, images, leaking=leaking, held_out_once=held_out_once)
+    check_roles(roles, images, whole_groups=not (leaking or known_groups), held_out_once=held_out_once)
     place = seen_from if seen_from is not None else folder
     roles = ROLES.check(roles, where="roles").sort_values(["repeat", "fold", "image_id"], ignore_index=True)
     files = {}
@@ -99,7 +100,8 @@ def write_split(folder: Path, *, images: pd.DataFrame, roles: pd.DataFrame, prof
     folds = int(roles["fold"].max()) + 1
     write_json(folder / "manifest.json", {
         "version": FORMAT, "split_id": split_id, "data_id": data_id, "leaking": leaking,
-        "held_out_once": held_out_once, "target": target, "seed": seed, "settings": dict(settings),
+        "known_groups": known_groups, "held_out_once": held_out_once, "target": target, "seed": seed,
+        "settings": dict(settings),
         "repeats": int(roles["repeat"].max()) + 1, "folds": folds, "images": len(images),
         "groups": int(images["group_id"].nunique()), "class_names": list(class_names), "notes": list(notes),
         "software": {"python": platform.python_version()} | {name: _version(name) for name in SOFTWARE},
@@ -142,12 +144,13 @@ def read_split(folder: Path) -> Split:
     if split_id != manifest["split_id"]:
         raise SplitError(f"{where}: split_id {manifest['split_id']} does not match the roles, whose id is {split_id}. "
                          "The manifest was changed, or belongs to another split.")
-    check_roles(roles, images, leaking=manifest["leaking"], held_out_once=manifest["held_out_once"])
+    check_roles(roles, images, whole_groups=not (manifest["leaking"] or manifest["known_groups"]),
+                held_out_once=manifest["held_out_once"])
     return Split(
         folder=folder, split_id=split_id, data_id=manifest["data_id"], leaking=manifest["leaking"],
-        settings=manifest["settings"], seed=manifest["seed"], target=manifest["target"],
-        class_names=tuple(manifest["class_names"]), notes=tuple(manifest["notes"]), images=images, roles=roles,
-        profile=profile, masks=masks, manifest=manifest)
+        known_groups=manifest["known_groups"], settings=manifest["settings"], seed=manifest["seed"],
+        target=manifest["target"], class_names=tuple(manifest["class_names"]), notes=tuple(manifest["notes"]),
+        images=images, roles=roles, profile=profile, masks=masks, manifest=manifest)
 
 
 def fold_roles(split: Split, repeat: int, fold: int) -> pd.DataFrame:

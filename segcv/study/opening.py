@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,16 @@ from segcv.pixels import LabelMap, Profile, changed_images, check_data, data_id
 from segcv.settings import TARGETS, DataSettings, GroupSettings, SplitSettings
 from segcv.splits import (
     SPLITTERS,
+    Choices,
     Split,
     check_split_fits,
     cut_roles,
     groups_on_two_sides,
     read_split,
+    refuse_without_effect,
     roles_from_table,
+    times_of,
+    times_text,
     write_split,
 )
 from segcv.study.naming import data_name, given_groups, images_table, labels_of
@@ -76,6 +80,7 @@ def _make(beside: Path, *, data: DataSettings, group: GroupSettings, split: Spli
           place: Path, workers: int, progress: Progress) -> None:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", SegcvWarning)
+        times = _times(images, split)
         labels = labels_of(data, images)
         profile = check_data(images, labels, bands=data.bands, nodata=data.nodata, max_pixels=data.max_pixels,
                              workers=max(1, workers), progress=progress)
@@ -84,16 +89,19 @@ def _make(beside: Path, *, data: DataSettings, group: GroupSettings, split: Spli
                                 folds=split.folds or 2)
         _warn_alone(grouped)
         roles = _roles(grouped, profile, labels, split)
+    known = SPLITTERS.get(split.name)
+    if times is not None:
+        grouped = grouped.merge(times, on="image_id")
     settings: dict[str, Any] = {"data": asdict(data), "group": asdict(group), "split": asdict(split),
                                 "labels": labels.to_json()}
     notes = [str(warning.message) for warning in said if issubclass(warning.category, SegcvWarning)]
-    known = SPLITTERS.get(split.name)
     leaking = known.leaking if known is not None else not groups_on_two_sides(roles).empty
     facts = profile.images.merge(looks[["image_id", "flat"]], on="image_id")
     write_split(beside, images=grouped, roles=roles, profile=facts, masks=profile.masks,
                 data_id=data_id(profile, labels), leaking=leaking, settings=settings, seed=split.seed,
                 target=split.target, class_names=labels.names, notes=notes,
-                held_out_once=known.held_out_once if known is not None else False, seen_from=place)
+                held_out_once=known is not None and known.held_out_once,
+                known_groups=known is not None and known.known_groups, seen_from=place)
     for warning in said:
         warnings.warn(warning.message, warning.category, stacklevel=2)
 
@@ -104,7 +112,22 @@ def _roles(images: pd.DataFrame, profile: Profile, labels: LabelMap, split: Spli
         return roles_from_table(Path(split.table), images)
     return cut_roles(images, profile.masks, splitter=split.name, folds=split.folds, repeats=split.repeats,
                      seed=split.seed, locked_groups=split.locked_groups, max_per_group=split.max_per_group,
-                     class_names=labels.names)
+                     class_names=labels.names, choices=choices_of(split))
+
+
+def choices_of(split: SplitSettings) -> Choices:
+    """What the settings say to the splitter."""
+    return Choices(**{entry.name: getattr(split, entry.name) for entry in fields(Choices)})
+
+
+
+def _times(images: pd.DataFrame, split: SplitSettings) -> pd.DataFrame | None:
+    """The time of each image as the split reads it, before anything slow is done."""
+    known = SPLITTERS.get(split.name)
+    if known is None or not known.reads_time:
+        return None
+    times = times_text(times_of(images, choices_of(split).time))
+    return pd.DataFrame({"image_id": images["image_id"], "split_time": times})
 
 
 def _warn_alone(images: pd.DataFrame) -> None:
@@ -122,6 +145,8 @@ def _refuse_settings(split: SplitSettings) -> None:
         raise SplitError("split=from_table needs split.table=FILE, a CSV with image_path or image_id, and fold.")
     if split.name != FROM_TABLE and split.table is not None:
         raise SplitError(f"split.table={split.table} has an effect with split=from_table only.")
+    known = SPLITTERS.get(split.name)
+    refuse_without_effect(choices_of(split), known.reads if known is not None else frozenset(), split.name)
     if split.name == FROM_TABLE and (split.folds is not None or split.repeats != 1 or split.max_per_group is not None):
         raise SplitError("split.folds, split.repeats and split.max_per_group have no effect with split=from_table: the "
                          "table says all of it. Leave them out.")

@@ -3,6 +3,7 @@
 Ids are text and blanks are "", numbers that are undefined are NaN. Files are written beside and then renamed.
 """
 
+from segcv.tables.appending import appending
 from segcv.tables.files import make_once, read_json, replacing, write_json, write_text
 from segcv.tables.identity import fingerprint, stream
 from segcv.tables.images import IMAGE_SUFFIXES, pair_folders, read_images, write_images
@@ -26,7 +27,7 @@ from segcv.tables.schema import Column, Schema, read_csv
 
 __all__ = [
     "CONFUSION", "EXCLUDED", "HELD_OUT", "HISTORY", "IMAGES", "IMAGE_FACTS", "IMAGE_PROFILE", "IMAGE_SUFFIXES",
-    "LEDGER", "MASK_PROFILE", "ROLES", "SCORES", "TRAIN", "Column", "Progress", "Schema", "fingerprint", "held",
-    "make_once", "owner", "pair_folders", "quiet", "read_csv", "read_images", "read_json", "replacing", "stream",
-    "write_images", "write_json", "write_text",
+    "LEDGER", "MASK_PROFILE", "ROLES", "SCORES", "TRAIN", "Column", "Progress", "Schema", "appending", "fingerprint",
+    "held", "make_once", "owner", "pair_folders", "quiet", "read_csv", "read_images", "read_json", "replacing",
+    "stream", "write_images", "write_json", "write_text",
 ]

@@ -7,6 +7,7 @@ Loads torch. Seeds are set here and nowhere else; nothing is printed, `watch` is
 """
 
 from segcv.training.augment import PIPELINES, Augmentation
+from segcv.training.calibration import CALIBRATIONS, THRESHOLDS, Calibration, CalibrationImages
 from segcv.training.data import NetworkInput
 from segcv.training.determinism import chosen_device, chosen_precision, environment, pinned
 from segcv.training.loop import CHECKPOINT, Fit, StepInfo, fit
@@ -19,8 +20,9 @@ from segcv.training.stopping import Stopping
 from segcv.training.windows import next_multiple, padded
 
 __all__ = [
-    "CHECKPOINT", "LOSSES", "MODELS", "PIPELINES", "SCHEDULES", "WEIGHTINGS", "Augmentation", "EpochSampler", "Fit",
-    "ModelChoice", "Network", "NetworkInput", "SavedModel", "Seeds", "StepInfo", "Stopping", "build_loss",
-    "build_model", "chosen_device", "chosen_precision", "class_weights", "environment", "fit", "learning_rate",
-    "load_model", "next_multiple", "padded", "pinned", "run_seeds", "save_model",
+    "CALIBRATIONS", "CHECKPOINT", "LOSSES", "MODELS", "PIPELINES", "SCHEDULES", "THRESHOLDS", "WEIGHTINGS",
+    "Augmentation", "Calibration", "CalibrationImages", "EpochSampler", "Fit", "ModelChoice", "Network",
+    "NetworkInput", "SavedModel", "Seeds", "StepInfo", "Stopping", "build_loss", "build_model", "chosen_device",
+    "chosen_precision", "class_weights", "environment", "fit", "learning_rate", "load_model", "next_multiple",
+    "padded", "pinned", "run_seeds", "save_model",
 ]

@@ -30,12 +30,14 @@ class FitState:
     seconds: float = 0.0                # of this epoch, up to the last checkpoint
     history: list[dict[str, float]] = field(default_factory=list)      # one row per finished epoch
     unlabelled: list[str] = field(default_factory=list)      # images of all skipped batches
+    read: dict[str, None] = field(default_factory=dict)      # ids of all images that batches held
     best_epoch: int = -1                # of the inner score
     best_score: float = -1.0
     best_weights: dict[str, Any] | None = None
 
     def count(self, image_ids: Sequence[str], *, loss: float) -> None:
         """On to the next batch; `loss` is NaN for one that was skipped."""
+        self.read.update(dict.fromkeys(image_ids))
         if math.isnan(loss):
             self.skipped_batches += 1
             self.unlabelled = sorted({*self.unlabelled, *image_ids})

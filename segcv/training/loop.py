@@ -55,6 +55,7 @@ class Fit:
     best_epoch: int                             # the epoch whose weights these are, from 0
     unlabelled_images: tuple[str, ...]          # met in batches that were skipped, having no labelled pixel
     nondeterministic: tuple[str, ...]           # operations that had no deterministic form on this device
+    read: frozenset[str]                        # ids of the images whose pixels reached the fit, inner ones included
     resumed_at: int                             # the step at which this process took over; 0 for a fresh fit
 
 
@@ -177,7 +178,9 @@ def fit(
         network.module.eval()
     history = HISTORY.check(pd.DataFrame(state.history), where="history of the fit")
     best = state.epoch - 1 if stopping is None else state.best_epoch
-    return Fit(network, history, best, tuple(sorted(set(state.unlabelled))), tuple(nondeterministic), resumed_at)
+    read_ids = frozenset(state.read) | frozenset([] if stopping is None else stopping.rows["image_id"])
+    return Fit(network, history, best, tuple(sorted(set(state.unlabelled))), tuple(nondeterministic), read_ids,
+               resumed_at)
 
 
 def _parameter_groups(module: nn.Module, weight_decay: float) -> list[dict[str, Any]]:

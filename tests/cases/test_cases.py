@@ -11,11 +11,9 @@ import pytest
 CHECKOUT = Path(__file__).parents[2]
 CASES = CHECKOUT.parent / "shared" / "cases"
 NEEDS_AUDIT = "there is no command audit yet"
-NEEDS_EVALUATE = "there is no command evaluate yet"
 EXPECTED_TO_FAIL = {
     "R03": "comparison of two candidates on one results table is not a command yet",
     "S10": "turned copies are not recognised by near-duplicate search yet",
-    "S13": "there is no time-ordered split yet",
 }
 
 
@@ -25,7 +23,7 @@ def cases() -> list[pytest.param]:
     with (CASES / "index.csv").open(encoding="utf-8") as rows:
         found = []
         for row in csv.DictReader(rows):
-            reason = {"audit": NEEDS_AUDIT, "evaluate": NEEDS_EVALUATE}.get(row["command_kind"])
+            reason = {"audit": NEEDS_AUDIT}.get(row["command_kind"])
             reason = EXPECTED_TO_FAIL.get(row["id"], reason)
             marks = [pytest.mark.xfail(strict=True, reason=reason)] if reason else []
             found.append(pytest.param(row["id"], marks=marks, id=row["id"]))

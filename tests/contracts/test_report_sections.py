@@ -120,6 +120,13 @@ def test_a_leaking_split_marks_the_report_in_bold_before_any_number(tmp_path: Pa
     assert text.index("**LEAKING SPLIT") < text.index("expect mIoU")
 
 
+def test_known_groups_mark_the_report_and_promise_nothing_about_new_ones(tmp_path: Path):
+    page = write_report(tmp_path, replace(evidence(), known_groups=True)).read_text(encoding="utf-8")
+
+    assert page.index("**KNOWN GROUPS") < page.index("On later images of the known groups expect")
+    assert "On a new group" not in page
+
+
 def test_the_same_evidence_gives_the_same_bytes_and_old_tables_go(tmp_path: Path):
     one = write_report(tmp_path / "one", evidence()).read_bytes()
     (tmp_path / "two" / "tables").mkdir(parents=True)

@@ -12,17 +12,22 @@ from segcv.errors import SegcvWarning
 from segcv.splits import SPLITTERS, check_roles, cut_roles, groups_on_two_sides
 from segcv.tables import EXCLUDED, HELD_OUT, TRAIN
 
-WHOLE = sorted(name for name, splitter in SPLITTERS.items() if not splitter.leaking)
+WHOLE = sorted(name for name, splitter in SPLITTERS.items() if splitter.whole_groups)
 SEEDED = sorted(name for name, splitter in SPLITTERS.items() if splitter.seeded)
 ONCE = sorted(name for name, splitter in SPLITTERS.items() if splitter.held_out_once)
 
 
 def flights(rng: np.random.Generator, groups: int = 14) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Images of groups of 2 to 9, with pixels of three classes, the last one in half of the groups."""
+    """Images of groups of 2 to 9, with pixels of three classes, the last one in half of the groups.
+
+    Every day another group begins; every other one was taken within two days, the rest within eight.
+    """
     sizes = rng.integers(2, 10, groups)
     group = np.repeat([f"strip{g}" for g in range(groups)], sizes)
     ids = [f"p{place:03d}" for place in range(len(group))]
-    images = pd.DataFrame({"image_id": ids, "group_id": group}).astype("str")
+    turn = np.repeat(rng.permutation(groups), sizes)
+    day = turn + np.where(turn % 2, rng.integers(0, 8, len(ids)), rng.integers(0, 2, len(ids)))
+    images = pd.DataFrame({"image_id": ids, "group_id": group, "time": [f"2024-1-{1 + d}" for d in day]}).astype("str")
     pixels = rng.integers(1, 100, (len(ids), 3))
     pixels[np.repeat(np.arange(groups), sizes) % 2 == 1, 2] = 0
     masks = pd.DataFrame({"image_id": np.repeat(ids, 3), "class_id": np.tile([0, 1, 2], len(ids)),
@@ -73,7 +78,7 @@ def test_every_fold_trains_and_holds_out_and_keeps_the_contract(name, data):
     count = roles.groupby(["fold", "role"]).size().unstack()
 
     assert (count[[TRAIN, HELD_OUT]] > 0).all(axis=None)
-    check_roles(roles, data[0], leaking=SPLITTERS[name].leaking, held_out_once=SPLITTERS[name].held_out_once)
+    check_roles(roles, data[0], whole_groups=SPLITTERS[name].whole_groups, held_out_once=SPLITTERS[name].held_out_once)
 
 
 @pytest.mark.parametrize("name", SPLITTERS)
@@ -122,7 +127,7 @@ def test_images_of_a_locked_group_are_never_used(name, data):
     assert set(locked["role"]) == {EXCLUDED}
     assert set(locked["reason"]) == {"locked cohort"}
     assert set(locked["fold"]) == set(roles["fold"])
-    assert EXCLUDED not in set(roles.loc[roles["group_id"] != "strip3", "role"])
+    assert "locked cohort" not in set(roles.loc[roles["group_id"] != "strip3", "reason"])
 
 
 @pytest.mark.parametrize("name", SPLITTERS)
@@ -130,11 +135,13 @@ def test_a_cap_leaves_out_training_images_only(name, data):
     images, masks = data
     roles = cut(name, images, masks, max_per_group=3)
     training = roles[roles["role"] == TRAIN].groupby(["fold", "group_id"]).size()
-    capped = roles[roles["role"] == EXCLUDED]
+    whole = cut(name, images, masks)
+    capped = roles["reason"] == "cap"
 
     assert training.max() == 3
-    assert set(capped["reason"]) == {"cap"}
-    assert sorted(roles.loc[roles["role"] == HELD_OUT, "image_id"]) == sorted(images["image_id"])
+    assert capped.any()
+    assert set(whole.loc[capped, "role"]) == {TRAIN}
+    pd.testing.assert_frame_equal(roles[~capped], whole[~capped])
 
 
 @pytest.mark.parametrize("name", SPLITTERS)

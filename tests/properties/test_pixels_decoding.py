@@ -79,6 +79,22 @@ def test_distinct_values_are_those_of_numpy_unique(kind, data):
     np.testing.assert_array_equal(found.spread(found.values), coded)
 
 
+@pytest.mark.parametrize("noise", [0, 0.02, 1])
+@pytest.mark.parametrize("shift", [0, 1])
+def test_distinct_values_of_large_label_maps_are_those_of_numpy_unique(noise, shift):
+    """Second method: numpy.unique. Flat stretches, specks, noise; 8 bytes do not divide the size, nor the address."""
+    rng = np.random.default_rng(7)
+    flat = np.repeat(rng.integers(0, 256, 311), rng.integers(1, 700, 311)).astype(np.uint8)[:92_411 + shift]
+    flat = np.where(rng.random(flat.size) < noise, rng.integers(0, 256, flat.size), flat).astype(np.uint8)
+    coded = flat[shift:].reshape(23, -1) if flat[shift:].size % 23 == 0 else flat[shift:][None]
+    values, pixels = np.unique(coded, return_counts=True)
+    found = distinct(coded)
+
+    assert coded.size >= 1 << 16
+    assert found.values.tolist() == values.tolist() and found.pixels.tolist() == pixels.tolist()
+    np.testing.assert_array_equal(found.spread((found.values * 7 % 251).astype(np.uint16)), coded.astype(int) * 7 % 251)
+
+
 @given(hnp.arrays(np.float32, st.tuples(st.integers(1, 60), st.just(2)), elements=st.floats(-1e4, 1e4, width=32)),
        st.integers(0, 60))
 @settings(max_examples=80, deadline=None)
