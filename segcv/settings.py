@@ -50,6 +50,9 @@ class SplitSettings:
     table: str | None = None             # folds cut elsewhere: CSV or JSON
     time_column: str | None = None       # of split=time, known_groups; null: time; 2023-04-30 or 2023-04-30 14:05
     gap_days: float | None = None        # training ends more than this before the first held-out image
+    buffer_px: float | None = None       # of split=blocks: training images this near held-out ground are left out
+    buffer_m: float | None = None        # or in metres, where the columns x, y, w, h are metres
+    ground_column: str | None = None     # x and y count within its values; null: ground or source_id; all: one
     target: str = "equal_group"          # primary target, declared before scores exist
 
 

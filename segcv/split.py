@@ -26,6 +26,9 @@ def main(settings: SplitCommand) -> None:
     kinds = split.images["group_evidence"].str.replace(r" of .*", "", regex=True).value_counts()
     print("Groups come from: " + ", ".join(f"{kind} ({count} images)" for kind, count in kinds.items()))
     print(balance_text(split.manifest["balance"], split.class_names))
+    for row in split.manifest["left_out"]:
+        print(f"Left out of training: {row['reason']}: {100 * row['share']:.1f} % of what could train "
+              f"({row['images']} images in one fold or more)")
     if not study.made:
         for note in split.notes:
             print(f"note: {note}")

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from segcv.splits.group_table import groups_of
+from segcv.tables import EXCLUDED, HELD_OUT
 
 
 def balance_table(roles: pd.DataFrame, images: pd.DataFrame, masks: pd.DataFrame) -> pd.DataFrame:
@@ -25,6 +26,18 @@ def balance_table(roles: pd.DataFrame, images: pd.DataFrame, masks: pd.DataFrame
     for c in classes:
         table[f"share_{c}"] = pixels[c] / table["pixels"].where(table["pixels"] > 0)
     return table.reset_index()
+
+
+def left_out(roles: pd.DataFrame) -> pd.DataFrame:
+    """Per reason why images are excluded: how many different images, and the share it takes of what could train.
+
+    The share is the number of excluded rows divided by that of the rows that are not held out, over all folds of all
+    repeats, in [0, 1].
+    """
+    excluded = roles[roles["role"].eq(EXCLUDED)]
+    by_reason = excluded.groupby("reason")["image_id"]
+    share = by_reason.size() / int(roles["role"].ne(HELD_OUT).sum())
+    return pd.DataFrame({"images": by_reason.nunique(), "share": share}).reset_index()
 
 
 def balance_floor(images: pd.DataFrame, masks: pd.DataFrame | None, *, folds: int) -> pd.DataFrame:

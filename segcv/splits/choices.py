@@ -15,6 +15,9 @@ class Choices:
 
     time_column: str | None = None       # year-month-day, maybe with a clock time; not said: time
     gap_days: float | None = None        # training ends so long before the first held-out image
+    buffer_px: float | None = None       # training images this near held-out ground are excluded; x, y, w, h in px
+    buffer_m: float | None = None        # or in metres, which says that x, y, w, h are metres
+    ground_column: str | None = None     # x and y count within its values; all: they are of one ground
 
     @property
     def time(self) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from segcv.errors import SplitError, TableError
-from segcv.splits.balance import balance_floor, balance_table
+from segcv.splits.balance import balance_floor, balance_table, left_out
 from segcv.splits.checks import check_roles
 from segcv.splits.lists import write_lists
 from segcv.tables import (
@@ -106,6 +106,7 @@ def write_split(folder: Path, *, images: pd.DataFrame, roles: pd.DataFrame, prof
         "groups": int(images["group_id"].nunique()), "class_names": list(class_names), "notes": list(notes),
         "software": {"python": platform.python_version()} | {name: _version(name) for name in SOFTWARE},
         "files": files, "balance": balance.to_dict("records"),
+        "left_out": left_out(roles).to_dict("records"),
         "balance_floor": balance_floor(images, masks, folds=folds).to_dict("records"),
     })
     return split_id

@@ -11,8 +11,10 @@ from numpy.random import Generator
 from segcv.splits.choices import Choices
 from segcv.splits.in_time import known_groups, time_ordered
 from segcv.splits.kfold import balanced_group_kfold, group_kfold, leave_one_group_out, random_kfold
+from segcv.splits.on_ground import blocks
 
 TIMES = frozenset({"time_column", "gap_days"})
+GROUND = frozenset({"buffer_px", "buffer_m", "ground_column"})
 
 
 class Cut(Protocol):
@@ -45,6 +47,11 @@ class Splitter:
         """Images must have a time."""
         return "time_column" in self.reads
 
+    @property
+    def reads_ground(self) -> bool:
+        """Images must have a place."""
+        return "ground_column" in self.reads
+
     def __call__(self, images: pd.DataFrame, *, folds: int | None, rng: Generator,
                  masks: pd.DataFrame | None, choices: Choices | None = None) -> pd.DataFrame:
         return self.cut(images, folds=folds, rng=rng, masks=masks, choices=choices or Choices())
@@ -56,5 +63,6 @@ SPLITTERS: dict[str, Splitter] = {
     "leave_one_group_out": Splitter(leave_one_group_out, seeded=False, counts_folds=False),
     "time": Splitter(time_ordered, seeded=False, held_out_once=False, reads=TIMES),
     "known_groups": Splitter(known_groups, known_groups=True, seeded=False, held_out_once=False, reads=TIMES),
+    "blocks": Splitter(blocks, seeded=False, reads=GROUND),
     "random_kfold": Splitter(random_kfold, leaking=True),
 }

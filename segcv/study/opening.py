@@ -20,6 +20,7 @@ from segcv.splits import (
     Split,
     check_split_fits,
     cut_roles,
+    ground_of,
     groups_on_two_sides,
     read_split,
     refuse_without_effect,
@@ -29,6 +30,7 @@ from segcv.splits import (
     write_split,
 )
 from segcv.study.naming import data_name, given_groups, images_table, labels_of
+from segcv.study.shared_ground import propose_blocks, with_size
 from segcv.tables import Progress, fingerprint, make_once, quiet
 
 FROM_TABLE = "from_table"
@@ -80,7 +82,7 @@ def _make(beside: Path, *, data: DataSettings, group: GroupSettings, split: Spli
           place: Path, workers: int, progress: Progress) -> None:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", SegcvWarning)
-        times = _times(images, split)
+        _refuse_columns(images, split)
         labels = labels_of(data, images)
         profile = check_data(images, labels, bands=data.bands, nodata=data.nodata, max_pixels=data.max_pixels,
                              workers=max(1, workers), progress=progress)
@@ -88,10 +90,11 @@ def _make(beside: Path, *, data: DataSettings, group: GroupSettings, split: Spli
         grouped = assign_groups(images, looks, pattern=group.pattern, max_distance=group.near_duplicates,
                                 folds=split.folds or 2)
         _warn_alone(grouped)
-        roles = _roles(grouped, profile, labels, split)
+        roles = _roles(with_size(grouped, profile.images), profile, labels, split)
+        propose_blocks(with_size(grouped, profile.images), roles, split)
     known = SPLITTERS.get(split.name)
-    if times is not None:
-        grouped = grouped.merge(times, on="image_id")
+    if known is not None and known.reads_time:
+        grouped = grouped.assign(split_time=times_text(times_of(grouped, choices_of(split).time)))
     settings: dict[str, Any] = {"data": asdict(data), "group": asdict(group), "split": asdict(split),
                                 "labels": labels.to_json()}
     notes = [str(warning.message) for warning in said if issubclass(warning.category, SegcvWarning)]
@@ -121,13 +124,15 @@ def choices_of(split: SplitSettings) -> Choices:
 
 
 
-def _times(images: pd.DataFrame, split: SplitSettings) -> pd.DataFrame | None:
-    """The time of each image as the split reads it, before anything slow is done."""
+def _refuse_columns(images: pd.DataFrame, split: SplitSettings) -> None:
+    """Refuse columns that the splitter cannot read, before anything slow is done."""
     known = SPLITTERS.get(split.name)
-    if known is None or not known.reads_time:
-        return None
-    times = times_text(times_of(images, choices_of(split).time))
-    return pd.DataFrame({"image_id": images["image_id"], "split_time": times})
+    if known is not None and known.reads_time:
+        times_of(images, choices_of(split).time)
+    if known is not None and known.reads_ground:
+        missing = {"w": 1.0, "h": 1.0} if split.buffer_m is None else {}
+        ground_of(images.assign(**{name: size for name, size in missing.items() if name not in images}),
+                  column=split.ground_column)
 
 
 def _warn_alone(images: pd.DataFrame) -> None:

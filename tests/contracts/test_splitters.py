@@ -21,6 +21,7 @@ def flights(rng: np.random.Generator, groups: int = 14) -> tuple[pd.DataFrame, p
     """Images of groups of 2 to 9, with pixels of three classes, the last one in half of the groups.
 
     Every day another group begins; every other one was taken within two days, the rest within eight.
+    Groups are parallel strips of tiles; each overlaps the next one.
     """
     sizes = rng.integers(2, 10, groups)
     group = np.repeat([f"strip{g}" for g in range(groups)], sizes)
@@ -28,6 +29,8 @@ def flights(rng: np.random.Generator, groups: int = 14) -> tuple[pd.DataFrame, p
     turn = np.repeat(rng.permutation(groups), sizes)
     day = turn + np.where(turn % 2, rng.integers(0, 8, len(ids)), rng.integers(0, 2, len(ids)))
     images = pd.DataFrame({"image_id": ids, "group_id": group, "time": [f"2024-1-{1 + d}" for d in day]}).astype("str")
+    strip, tile = np.repeat(np.arange(groups), sizes), np.concatenate([np.arange(size) for size in sizes])
+    images = images.assign(x=10.0 * tile, y=8.0 * strip, w=10.0, h=10.0)
     pixels = rng.integers(1, 100, (len(ids), 3))
     pixels[np.repeat(np.arange(groups), sizes) % 2 == 1, 2] = 0
     masks = pd.DataFrame({"image_id": np.repeat(ids, 3), "class_id": np.tile([0, 1, 2], len(ids)),
