@@ -72,17 +72,20 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
         scores_of(settings, sweep), table_of(sweep), folds=split.folds, repeats=split.repeats,
         seeds=settings.seeds if settings.seeds is not None else sorted({record.seed for record in sweep}),
         class_names=split.class_names, images=split.images, masks=split.masks[split.masks["class_id"] >= 0],
-        roles=split.roles, train_scores=train_scores_of(settings, sweep),
+        roles=split.roles if split.roles["role"].eq("train").any() else None,
+        train_scores=train_scores_of(settings, sweep),
         leaking=(scores_of(settings, leaking), table_of(leaking)) if leaking else None,
-        target=target, level=settings.level, allow_missing=settings.allow_missing, overrides=typed)
+        target=target, level=settings.level, allow_missing=settings.allow_missing, overrides=typed,
+        command=f"python -m segcv.{'evaluate' if first.trained_elsewhere else 'train'}")
     marks: tuple[str, ...] = () if target == split.target else (
         f"The primary target is {target}; the split declared {split.target} before scores existed.",)
     if settings.allow_missing and len(summary.missing):
         marks += (f"{len(summary.missing)} runs are missing (allow_missing=true).",)
     return Evidence(
         summary=summary, source=f"{split.settings['data']['table'] or split.settings['data']['images'] or 'demo data'}",
-        images=split.images, balance=balance_of(split), split=split_facts(split), leaking=first.leaking,
-        known_groups=split.known_groups, model=first.model, settings=config["config"],
+        images=split.images, balance=balance_of(split), split=split_facts(split),
+        leaking=any(record.leaking for record in sweep), known_groups=split.known_groups,
+        unproven=sum(not record.held_out_proof for record in sweep), model=first.model, settings=config["config"],
         software=first.environment["versions"],
         fingerprints={"data_id": first.data_id, "split_id": first.split_id, "config_id": first.config_id,
                       "recipe_id": first.recipe_id},
@@ -226,6 +229,8 @@ def rerun_command(overrides: str, sweep: Sweep) -> str:
     def listed(name: str) -> str:
         return f"{name}={','.join(map(str, sorted({getattr(record, name) for record in sweep})))}"
 
+    if sweep[0].trained_elsewhere:
+        return f"python -m segcv.evaluate {overrides}".rstrip()
     cells = [listed("fold"), *(listed(name) for name in ("seed", "repeat")
                                if {getattr(record, name) for record in sweep} != {0})]
     return " ".join(["python -m segcv.train -m", *cells, overrides]).rstrip()
@@ -242,7 +247,8 @@ def headlines(evidence: Evidence) -> list[str]:
             estimate = summary.bounded if summary.bounded_first else summary.headline
         else:
             estimate = summary.mean
-        lines.append(f"{summary.candidate}: {number(estimate)}")
+        proven = "  [held-out not proven]" if evidence.unproven else ""
+        lines.append(f"{summary.candidate}: {number(estimate)}{proven}")
         lines += [f"Still to run: {text}" for text in summary.rest]
     return lines
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,56 +17,72 @@ if TYPE_CHECKING:
 
     from segcv.pixels import LabelMap
     from segcv.runs import RunKey
-    from segcv.scoring import Reading, RunPlan
+    from segcv.scoring import HeldOutProof, Reading, RunPlan
     from segcv.splits import Split
 
 NOT_PROVEN = "held-out not proven"
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
-    """What predictions are held against: images with groups and masks, and the folds, where a split is named."""
+class Job:
+    """One run to be scored, the split it belongs to, and what proves that its images were held out ("": nothing)."""
 
-    name: str
-    labels: LabelMap
-    images: pd.DataFrame
-    data_id: str
-    split: Split | None
+    plan: RunPlan
+    split: Split
+    proof: str
+    leaking: bool
 
 
 @command("evaluate")
 def main(settings: EvaluateCommand) -> None:
     """Score every run whose predictions are there, each into its own folder."""
-    from segcv.scoring import find_predictions, plan_runs
-
-    ground = opened(settings)
-    reading = reading_of(settings, ground.labels)
-    in_mean = classes_in_mean(settings, ground.labels)
-    plans = plan_runs(find_predictions(settings.predictions), ground.images, where=settings.predictions,
-                      roles=None if ground.split is None else ground.split.roles, name=settings.name,
-                      repeat=settings.repeat, fold=settings.fold, seed=settings.seed)
-    proofs = [proof_of(settings, ground, plan) for plan in plans]
-    refuse_unreadable(plans, reading)
-    for plan, (proof, leaking) in zip(plans, proofs, strict=True):
-        folder, numbers, fresh = evaluate(settings, ground, plan, reading, in_mean, proof=proof, leaking=leaking)
-        say(plan, folder, numbers, fresh=fresh, alone=len(plans) == 1, proven=bool(proof))
-    if not all(proof for proof, _ in proofs):
+    jobs, labels = jobs_of(settings)
+    reading, in_mean = reading_of(settings, labels), classes_in_mean(settings, labels)
+    refuse_unreadable(jobs, reading)
+    for job in jobs:
+        folder, numbers, fresh = evaluate(settings, job, reading, in_mean)
+        say(job, folder, numbers, fresh=fresh, alone=len(jobs) == 1)
+    if not all(job.proof for job in jobs):
         print(f"{NOT_PROVEN.capitalize()}: nothing here shows that these models were not trained on the scored images. "
               "Give their training lists: trained_on=FILE")
     print("Next: python -m segcv.aggregate" + ("" if settings.runs == "runs" else f" runs={settings.runs}"))
 
 
-def opened(settings: EvaluateCommand) -> Ground:
-    """The split that is named, or the images and masks alone."""
-    from segcv.study import open_study, open_truth
+def jobs_of(settings: EvaluateCommand) -> tuple[list[Job], LabelMap]:
+    """The runs to be scored under the split that is named, or under the roles that the predictions tell."""
+    from segcv.scoring import find_predictions, plan_runs, roles_of_plans
+    from segcv.study import keep_roles, open_study, open_truth
 
-    cache = Path(settings.cache)
-    if settings.split is None:
-        truth = open_truth(settings.data, settings.group, cache=cache, progress=progress_bar)
-        return Ground(truth.name, truth.labels, truth.images, truth.data_id, None)
-    study = open_study(settings.data, settings.group, settings.split, splits=Path(settings.splits), cache=cache,
-                       workers=settings.workers, progress=progress_bar)
-    return Ground(study.name, study.labels, study.split.images, study.split.data_id, study.split)
+    cache, splits, where = Path(settings.cache), Path(settings.splits), settings.predictions
+    found = find_predictions(where)
+    plans_in = partial(plan_runs, found, where=where, name=settings.name, repeat=settings.repeat, fold=settings.fold,
+                       seed=settings.seed)
+    if settings.split is not None:
+        study = open_study(settings.data, settings.group, settings.split, splits=splits, cache=cache,
+                           workers=settings.workers, progress=progress_bar)
+        split = study.split
+        plans = plans_in(split.images, roles=split.roles)
+        proofs = [proof_of(settings, split.images, plan) for plan in plans]
+        return [Job(plan, split, "" if proof is None else proof.said,
+                    split.leaking or (proof is not None and bool(proof.torn_groups)))
+                for plan, proof in zip(plans, proofs, strict=True)], study.labels
+    truth = open_truth(settings.data, settings.group, cache=cache, workers=settings.workers, progress=progress_bar)
+    plans = plans_in(truth.images, roles=None)
+    jobs = []
+    for candidate in dict.fromkeys(plan.candidate for plan in plans):
+        mine = [plan for plan in plans if plan.candidate == candidate]
+        proofs = [proof_of(settings, truth.images, plan) for plan in mine]
+        trained: dict[tuple[int, int], set[str]] = {}
+        for plan, proof in zip(mine, proofs, strict=True):
+            trained.setdefault((plan.repeat, plan.fold), set()).update(() if proof is None else proof.trained)
+        split = keep_roles(truth, roles_of_plans(mine, truth.images, trained), data=settings.data,
+                           group=settings.group, splits=splits)
+        jobs += [Job(plan, split, "" if proof is None else proof.said, split.leaking)
+                 for plan, proof in zip(mine, proofs, strict=True) if settings.fold in (None, plan.fold)]
+    if not jobs:
+        raise ConfigError(f"fold={settings.fold} is not in {where}, which holds folds "
+                          f"{', '.join(map(str, sorted({plan.fold for plan in plans})))}.")
+    return jobs, truth.labels
 
 
 def reading_of(settings: EvaluateCommand, labels: LabelMap) -> Reading:
@@ -95,40 +112,37 @@ def classes_in_mean(settings: EvaluateCommand, labels: LabelMap) -> list[int] | 
     return sorted({ids[str(name)] for name in settings.foreground})
 
 
-def proof_of(settings: EvaluateCommand, ground: Ground, plan: RunPlan) -> tuple[str, bool]:
-    """What proves that this run's images were held out ("" if nothing does), and whether a group was torn."""
+def proof_of(settings: EvaluateCommand, images: pd.DataFrame, plan: RunPlan) -> HeldOutProof | None:
+    """What the training list of this run proves; None without a list."""
     from segcv.scoring import check_held_out
 
-    leaking = ground.split is not None and ground.split.leaking
     if settings.trained_on is None:
-        return "", leaking
-    found = check_held_out(plan.rows, ground.images, settings.trained_on, candidate=plan.candidate,
-                           repeat=plan.repeat, fold=plan.fold, seed=plan.seed)
-    return f"training list: {found.known} of {found.listed} names are images of the table", (
-        leaking or bool(found.torn_groups))
+        return None
+    return check_held_out(plan.rows, images, settings.trained_on, candidate=plan.candidate, repeat=plan.repeat,
+                          fold=plan.fold, seed=plan.seed)
 
 
-def refuse_unreadable(plans: list[RunPlan], reading: Reading) -> None:
+def refuse_unreadable(jobs: list[Job], reading: Reading) -> None:
     """Refuse files that are missing, empty or of another shape, before any is scored."""
     from segcv.scoring import check_file
 
-    for plan in plans:
-        for path in plan.rows["path"]:
+    for job in jobs:
+        for path in job.plan.rows["path"]:
             check_file(Path(path), reading.form, n_classes=reading.labels.n_classes)
 
 
-def evaluate(settings: EvaluateCommand, ground: Ground, plan: RunPlan, reading: Reading, in_mean: list[int] | None, *,
-             proof: str, leaking: bool) -> tuple[Path, dict[str, Any], bool]:
+def evaluate(settings: EvaluateCommand, job: Job, reading: Reading,
+             in_mean: list[int] | None) -> tuple[Path, dict[str, Any], bool]:
     """The folder of the finished run, its summary, and whether it was scored now; nothing half-written is left."""
     from segcv.runs import RunKey, claimed, finished_folder
     from segcv.scoring import score_run, summary_of
-    from segcv.tables import IMAGES, fingerprint, read_json, write_images, write_json
+    from segcv.tables import fingerprint, read_json, write_json
 
-    config = config_of(settings, ground)
-    config_id = fingerprint([config], length=8)
-    key = RunKey(plan.candidate, config_id, plan.repeat, plan.fold, plan.seed)
+    plan, split = job.plan, job.split
+    config = config_of(settings, split)
+    key = RunKey(plan.candidate, fingerprint([config], length=8), plan.repeat, plan.fold, plan.seed)
     runs = Path(settings.runs)
-    handed_in = fingerprint([proof, *states(plan)])
+    handed_in = fingerprint([job.proof, *states(plan)])
     if (done := finished_folder(runs, key)) is not None:
         if read_json(done / "config.json").get("handed_in") != handed_in:
             raise RunError(f"{done}: other predictions were scored under this name (or the training list is another). "
@@ -137,28 +151,23 @@ def evaluate(settings: EvaluateCommand, ground: Ground, plan: RunPlan, reading: 
     with claimed(runs, key) as working:
         started = time.monotonic()
         image_ids, counts = score_run(plan, reading, run_id=key.run_id, out=working, workers=settings.workers,
-                                      check_truth=ground.split is None, progress=progress_bar)
-        majority = None if ground.split is None else majority_of(ground, plan)
-        numbers = summary_of(image_ids, counts, class_names=ground.labels.names, in_mean=in_mean, majority=majority)
-        numbers = {"run_id": key.run_id, "candidate": key.candidate, "data_id": ground.data_id,
-                   "held_out": proof or NOT_PROVEN} | numbers
-        write_json(working / "summary.json", numbers)
+                                      progress=progress_bar)
+        numbers = summary_of(image_ids, counts, class_names=reading.labels.names, in_mean=in_mean,
+                             majority=majority_of(split, plan, n_classes=reading.labels.n_classes))
+        write_json(working / "summary.json", {
+            "run_id": key.run_id, "candidate": key.candidate, "data_id": split.data_id, "split_id": split.split_id,
+            "held_out": job.proof or NOT_PROVEN, **numbers})
         write_json(working / "config.json", {"settings": as_dict(settings), "config": config,
-                                             "overrides": overrides(), "handed_in": handed_in,
-                                             "class_names": list(ground.labels.names)})
-        if ground.split is None:
-            columns = [column.name for column in IMAGES.columns if column.name in plan.rows]
-            write_images(plan.rows[columns], working / "images.csv", seen_from=runs / key.run_id)
-        record(settings, ground, plan, key, config=config, majority=numbers["trivial"]["class_id"], proof=proof,
-               leaking=leaking, out=working, seconds=time.monotonic() - started)
+                                             "overrides": overrides(), "handed_in": handed_in})
+        record(settings, job, key, config=config, majority=numbers["trivial"]["class_id"], out=working,
+               seconds=time.monotonic() - started)
     return runs / key.run_id, read_json(runs / key.run_id / "summary.json"), True
 
 
-def config_of(settings: EvaluateCommand, ground: Ground) -> dict[str, Any]:
+def config_of(settings: EvaluateCommand, split: Split) -> dict[str, Any]:
     """What decides the scores besides the cell and the predictions themselves."""
     names = ("kind", "channels", "threshold", "scale", "key", "predicted_values", "size")
-    return {"trained": "elsewhere", "data": {"data_id": ground.data_id},
-            "split": {"split_id": "" if ground.split is None else ground.split.split_id},
+    return {"trained": "elsewhere", "data": {"data_id": split.data_id}, "split": {"split_id": split.split_id},
             **{name: getattr(settings, name) for name in names}}
 
 
@@ -171,21 +180,19 @@ def states(plan: RunPlan) -> list[list[Any]]:
     return found
 
 
-def majority_of(ground: Ground, plan: RunPlan) -> int:
-    """The most common class of the fold's training pixels."""
+def majority_of(split: Split, plan: RunPlan, *, n_classes: int) -> int | None:
+    """The most common class of the fold's training pixels; None where the training images are not known."""
     from segcv.metrics import majority_class
-    from segcv.splits import fold_roles
 
-    assert ground.split is not None
-    rows = fold_roles(ground.split, plan.repeat, plan.fold)
+    rows = split.roles[split.roles["repeat"].eq(plan.repeat) & split.roles["fold"].eq(plan.fold)]
     training = rows.loc[rows["role"].eq("train"), "image_id"]
-    masks = ground.split.masks
-    mine = masks[masks["image_id"].isin(training) & masks["class_id"].ge(0)].groupby("class_id")["pixels"].sum()
-    return majority_class(mine.reindex(range(ground.labels.n_classes), fill_value=0).to_numpy())
+    mine = split.masks[split.masks["image_id"].isin(training) & split.masks["class_id"].ge(0)]
+    pixels = mine.groupby("class_id")["pixels"].sum().reindex(range(n_classes), fill_value=0).to_numpy()
+    return majority_class(pixels) if pixels.any() else None
 
 
-def record(settings: EvaluateCommand, ground: Ground, plan: RunPlan, key: RunKey, *, config: dict[str, Any],
-           majority: int, proof: str, leaking: bool, out: Path, seconds: float) -> None:
+def record(settings: EvaluateCommand, job: Job, key: RunKey, *, config: dict[str, Any], majority: int, out: Path,
+           seconds: float) -> None:
     """Write the run record, last, because it makes the run a run."""
     import platform
 
@@ -193,27 +200,27 @@ def record(settings: EvaluateCommand, ground: Ground, plan: RunPlan, key: RunKey
     from segcv.runs import FINISHED, RunRecord
     from segcv.tables import fingerprint
 
-    split = ground.split
+    split = job.split
+    rows = split.roles[split.roles["repeat"].eq(key.repeat) & split.roles["fold"].eq(key.fold)]
     recipe = {name: value for name, value in config.items() if name != "split"}
     RunRecord(
         run_id=key.run_id, candidate=key.candidate, config_id=key.config_id,
-        recipe_id=fingerprint([key.candidate, recipe], length=8), data_id=ground.data_id,
-        split_id="" if split is None else split.split_id,
-        split_name="" if settings.split is None else settings.split.name,
-        split_folder="" if split is None else str(split.folder.absolute()), leaking=leaking, repeat=key.repeat,
-        fold=key.fold, seed=key.seed, status=FINISHED, seconds=round(seconds, 2), device="", threads=0,
-        code_version=__version__, model=f"predictions from elsewhere ({settings.predictions})", train_images=0,
-        held_out_images=len(plan.rows), majority_class=majority, unlabelled_train_images=0, best_epoch=-1,
-        trained_elsewhere=True, held_out_proof=proof,
+        recipe_id=fingerprint([key.candidate, recipe], length=8), data_id=split.data_id, split_id=split.split_id,
+        split_name=split.settings["split"]["name"], split_folder=str(split.folder.absolute()), leaking=job.leaking,
+        repeat=key.repeat, fold=key.fold, seed=key.seed, status=FINISHED, seconds=round(seconds, 2), device="",
+        threads=0, code_version=__version__, model=f"predictions from elsewhere ({settings.predictions})",
+        train_images=int(rows["role"].eq("train").sum()), held_out_images=len(job.plan.rows),
+        majority_class=majority, unlabelled_train_images=0, best_epoch=-1, trained_elsewhere=True,
+        held_out_proof=job.proof,
         environment={"versions": {"python": platform.python_version(), "segcv": __version__}},
     ).write(out)
 
 
-def say(plan: RunPlan, folder: Path, numbers: dict[str, Any], *, fresh: bool, alone: bool, proven: bool) -> None:
+def say(job: Job, folder: Path, numbers: dict[str, Any], *, fresh: bool, alone: bool) -> None:
     """What the terminal shows of one run: its table when it is the only one, else a line."""
     from segcv.scoring import summary_text
 
-    mark = "" if proven else f"  [{NOT_PROVEN}]"
+    plan, mark = job.plan, "" if job.proof else f"  [{NOT_PROVEN}]"
     cell = f"{plan.candidate}, repeat {plan.repeat}, fold {plan.fold}, seed {plan.seed}"
     if alone:
         print(summary_text(numbers))

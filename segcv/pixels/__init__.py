@@ -10,17 +10,18 @@ from segcv.pixels.flight_strips import CLASS_NAMES as FLIGHT_STRIP_CLASSES
 from segcv.pixels.flight_strips import write_flight_strips
 from segcv.pixels.labels import LabelMap
 from segcv.pixels.looks import Look, look
+from segcv.pixels.mask_counts import MaskCounts, count_masks
 from segcv.pixels.moments import valid_pixels
 from segcv.pixels.predicted import PredictedCoding, predicted_coding
 from segcv.pixels.preprocessing import Preprocessing, fit_preprocessing
-from segcv.pixels.profile import Profile, changed_images, check_data, data_id, masks_id, refuse_unlabelled
+from segcv.pixels.profile import Profile, changed_images, check_data, data_id, refuse_unlabelled
 from segcv.pixels.reading import read_image
 from segcv.pixels.windows import OpenMask, open_mask
 from segcv.pixels.writing import thumbnail, write_mask
 
 __all__ = [
-    "FLIGHT_STRIP_CLASSES", "MAX_PIXELS", "LabelMap", "Look", "OpenMask", "PredictedCoding", "Preprocessing", "Profile",
-    "changed_images", "check_data", "data_id", "fit_preprocessing", "infer_label_map", "label_map", "look", "masks_id",
-    "open_mask", "predicted_coding", "read_image", "refuse_unlabelled", "thumbnail", "valid_pixels",
-    "write_flight_strips", "write_mask",
+    "FLIGHT_STRIP_CLASSES", "MAX_PIXELS", "LabelMap", "Look", "MaskCounts", "OpenMask", "PredictedCoding",
+    "Preprocessing", "Profile", "changed_images", "check_data", "count_masks", "data_id", "fit_preprocessing",
+    "infer_label_map", "label_map", "look", "open_mask", "predicted_coding", "read_image", "refuse_unlabelled",
+    "thumbnail", "valid_pixels", "write_flight_strips", "write_mask",
 ]

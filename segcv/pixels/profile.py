@@ -93,22 +93,6 @@ def data_id(profile: Profile, labels: LabelMap) -> str:
     return fingerprint([labels.to_json(), *rows.to_numpy().tolist()])
 
 
-def masks_id(images: pd.DataFrame, labels: LabelMap, *, progress: Progress = quiet) -> str:
-    """Name of the truth alone: 12 hexadecimal digits from image ids, contents of mask files, and the label map.
-
-    Raises:
-        MaskError: a mask file is missing or cannot be opened.
-    """
-    rows = sorted(zip(images["image_id"], images["mask_path"], strict=True))
-    hashes = []
-    for image_id, path in progress(rows, total=len(rows), what="naming the masks"):
-        try:
-            hashes.append([image_id, content_hash(read_bytes(Path(path)))])
-        except Fault as fault:
-            raise MaskError(fault.about(Path(path))) from fault.__cause__
-    return fingerprint([labels.to_json(), *hashes])
-
-
 def changed_images(images: pd.DataFrame, profile_images: pd.DataFrame) -> list[str]:
     """Ids of images whose image or mask file is not what the profile saw, or which it never saw; in table order.
 

@@ -44,6 +44,8 @@ def leak(evidence: Evidence) -> Section:
     if summary is None or summary.leak is None:
         folds = summary.folds if summary is not None else 5
         told = " ".join(evidence.commands[:1]) or "python -m segcv.train -m"
+        if not told.startswith("python -m segcv.train"):
+            return Section(say("leak"), (Paragraph(say("no_leak_elsewhere")),))
         rest = re.sub(r" (split|split\.folds|fold|seed|repeat)=\S+", "", told)
         listed = ",".join(map(str, range(folds)))
         command = f"{rest} split=random_kfold split.folds={folds} fold={listed}"

@@ -29,9 +29,10 @@ def answer(evidence: Evidence) -> Section:
 
 
 def marks(evidence: Evidence) -> tuple[str, ...]:
-    """What must be seen before any number: a leaking split, known groups, missing runs, look-alikes, given marks."""
+    """What must be seen before any number: a leaking split, known groups, no proof, missing runs, look-alikes."""
     said = [say("mark_leaking")] if evidence.leaking else []
     said += [say("mark_known")] if evidence.known_groups else []
+    said += [say("mark_unproven", runs=evidence.unproven)] if evidence.unproven else []
     missing, runs = missing_and_runs(evidence)
     if missing:
         said.append(say("mark_missing", missing=missing, all=missing + runs))

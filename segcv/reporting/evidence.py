@@ -30,6 +30,7 @@ class Evidence:
     split: Mapping[str, Any] = field(default_factory=dict)
     leaking: bool = False
     known_groups: bool = False               # trained on the past of the groups that were tested
+    unproven: int = 0                        # runs from elsewhere that may have been trained on what they are scored on
     model: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     software: Mapping[str, str] = field(default_factory=dict)

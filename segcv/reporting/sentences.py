@@ -31,6 +31,9 @@ SENTENCES: dict[str, str] = {
                     "good for new groups.",
     "mark_known": "KNOWN GROUPS: the models were trained on earlier images of the groups they were tested on. The "
                   "scores are for known groups and say nothing about new ones.",
+    "mark_unproven": "HELD-OUT NOT PROVEN: {runs} of the models were trained elsewhere, and nothing shows that they "
+                     "have not seen the images they are scored on. Their training lists would: "
+                     "python -m segcv.evaluate trained_on=FILE.",
     "mark_missing": "NOT COMPLETE: {missing} of {all} runs are missing; the numbers below are about what is there.",
     "mark_duplicates": "NEAR-DUPLICATES: {images} images were put into a group because they look like another image.",
     "cautions": "Read with care:",
@@ -96,6 +99,7 @@ SENTENCES: dict[str, str] = {
     # leak
     "leak": "What a random split would have said",
     "leak_table": "The same recipe under both splits, groups counting once",
+    "no_leak_elsewhere": "Not known: these models were trained elsewhere.",
     "no_leak": "Not run. To see what a split that ignores groups would have claimed:",
     # missing
     "missing": "What is missing",

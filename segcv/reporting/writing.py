@@ -57,7 +57,7 @@ def csv_text(table: Table) -> str:
 def summary_json(evidence: Evidence) -> dict[str, Any]:
     """The report's numbers for programs; undefined numbers are null in the file."""
     head: dict[str, Any] = {"marks": list(marks(evidence)), "leaking": evidence.leaking,
-                            "known_groups": evidence.known_groups,
+                            "known_groups": evidence.known_groups, "held_out_not_proven": evidence.unproven,
                             "fingerprints": dict(evidence.fingerprints), "model": evidence.model}
     tail = {"notes": list(evidence.notes), "settings": dict(evidence.settings), "software": dict(evidence.software),
             "commands": list(evidence.commands)}

@@ -11,7 +11,7 @@ from segcv.scoring.forms import PredictionForm
 from segcv.scoring.images import ImageScore, score_image
 from segcv.scoring.items import Item, Reading, Scored, score_item
 from segcv.scoring.patches import overlapping_patches
-from segcv.scoring.plans import RunPlan, plan_runs
+from segcv.scoring.plans import RunPlan, plan_runs, roles_of_plans
 from segcv.scoring.proof import HeldOutProof, check_held_out
 from segcv.scoring.running import score_run
 from segcv.scoring.score_tables import (
@@ -28,6 +28,6 @@ from segcv.scoring.summary import summary_of, summary_text
 __all__ = [
     "HeldOutProof", "ImageCounts", "ImageScore", "Item", "PredictionForm", "Reading", "RunPlan", "ScoreTables",
     "Scored", "check_file", "check_held_out", "check_size_rule", "counts_of", "find_predictions", "nearest",
-    "overlapping_patches", "plan_runs", "read_confusion", "read_image_facts", "read_scores", "score_image",
-    "score_item", "score_run", "summary_of", "summary_text",
+    "overlapping_patches", "plan_runs", "read_confusion", "read_image_facts", "read_scores", "roles_of_plans",
+    "score_image", "score_item", "score_run", "summary_of", "summary_text",
 ]

@@ -49,7 +49,6 @@ class Scored:
     """An item's score and what is to be said about it."""
 
     score: ImageScore
-    ignored: int                             # pixels of the mask
     outside: tuple[int, ...]                 # values predicted that are no class, the first few
 
 
@@ -82,7 +81,7 @@ def score_item(item: Item, reading: Reading) -> Scored:
         matrix, run_id=item.run_id, image_id=item.image_id, group_id=item.group_id, source_id=item.source_id,
         mean_top_probability=top, truth_size=(height, width), predicted_size=predicted_size)
     outside = values_outside(truth, fitted, labels) if score.outside_label_set else ()
-    return Scored(score, int(truth.size) - score.valid, outside)
+    return Scored(score, outside)
 
 
 def mean_top(probabilities: NDArray[np.float32]) -> float:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
 from segcv.errors import ConfigError, ScoreError
 from segcv.scoring.finding import match_images, refuse_missing
-from segcv.tables import HELD_OUT
+from segcv.tables import EXCLUDED, HELD_OUT, ROLES, TRAIN
 
 SHOWN = 3
-ROW = ["image_id", "mask_path", "group_id", "source_id"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,8 +34,8 @@ def plan_runs(found: pd.DataFrame, images: pd.DataFrame, *, roles: pd.DataFrame 
     """The runs in `found` (see `find_predictions`), sorted by cell.
 
     With `roles` a run is scored on the images that its fold holds out; without, on all images, or, where `where` has a
-    place for the fold, on those predicted in it. `name`, `repeat`, `fold`, `seed` say what `where` does not, and
-    choose among what it does.
+    place for the fold, on those predicted in it, which must be each image once. `name`, `repeat`, `seed` and, with
+    `roles`, `fold` say what `where` does not, and choose among what it does.
 
     Raises:
         ConfigError: a cell is not said, or said without effect.
@@ -54,7 +55,7 @@ def plan_runs(found: pd.DataFrame, images: pd.DataFrame, *, roles: pd.DataFrame 
             raise ConfigError(f"fold={fold} has an effect with a split (split=NAME) or a place {{fold}} in the path.")
         found = found.assign(fold=0)
     elif by_fold:
-        found = _numbered(found, "fold", fold, otherwise=0, where=where)
+        found = _numbered(found, "fold", None if roles is None else fold, otherwise=0, where=where)
     plans = []
     for (candidate, at_repeat, at_seed), rows in found.groupby(["candidate", "repeat", "seed"], sort=True):
         cell = int(str(at_repeat)), int(str(at_seed))
@@ -69,14 +70,43 @@ def plan_runs(found: pd.DataFrame, images: pd.DataFrame, *, roles: pd.DataFrame 
     return plans
 
 
+def roles_of_plans(plans: Sequence[RunPlan], images: pd.DataFrame,
+                   trained: Mapping[tuple[int, int], AbstractSet[str]]) -> pd.DataFrame:
+    """The ROLES that the runs of one candidate tell: held out is what is scored, train what `trained` lists for each
+    repeat and fold; the rest is excluded, because nobody knows.
+
+    Raises:
+        ScoreError: seeds are scored on other images, or the folds are not 0, 1, ...
+    """
+    scored: dict[tuple[int, int], set[str]] = {}
+    for plan in plans:
+        ids = set(plan.rows["image_id"])
+        other = scored.setdefault((plan.repeat, plan.fold), ids) ^ ids
+        if other:
+            raise ScoreError(f"{plan.candidate}: the seeds of fold {plan.fold} predict other images ({min(other)} is "
+                             "in one only). One fold holds out the same images for all seeds.")
+    folds = sorted({fold for _, fold in scored})
+    if folds != list(range(len(folds))):
+        raise ScoreError(f"the predictions are of the folds {', '.join(map(str, folds))}, which are not 0, 1, ...: "
+                         "some are missing. Hand in all, or name the split they belong to: split=NAME")
+    parts = []
+    for (repeat, fold), ids in sorted(scored.items()):
+        listed = trained.get((repeat, fold), frozenset())
+        role = np.select([images["image_id"].isin(ids), images["image_id"].isin(listed)], [HELD_OUT, TRAIN], EXCLUDED)
+        parts.append(pd.DataFrame({
+            "repeat": repeat, "fold": fold, "image_id": images["image_id"], "group_id": images["group_id"],
+            "role": role, "reason": np.where(role == EXCLUDED, "not scored, and in no training list", "")}))
+    return ROLES.check(pd.concat(parts, ignore_index=True), where="roles").sort_values(
+        ["repeat", "fold", "image_id"], ignore_index=True)
+
+
 def _held_out(rows: pd.DataFrame, images: pd.DataFrame, roles: pd.DataFrame | None, repeat: int, fold: int | None,
               by_fold: bool, where: str) -> dict[int, Sequence[str]]:
     """fold -> the ids it is to be scored on."""
     if roles is None:
         if by_fold:
             _refuse_twice(rows, where)
-            if fold is None:
-                refuse_missing(images["image_id"].tolist(), rows["image_id"], where=where)
+            refuse_missing(images["image_id"].tolist(), rows["image_id"], where=where)
             return {int(str(number)): sorted(inside["image_id"]) for number, inside in rows.groupby("fold", sort=True)}
         return {0: images["image_id"].tolist()}
     mine = roles[roles["repeat"].eq(repeat) & roles["role"].eq(HELD_OUT)]

@@ -11,7 +11,6 @@ import pandas as pd
 from segcv.errors import ScoreError, TableError
 from segcv.tables import TRAIN, read_csv
 
-NOT_PROVEN, BY_LIST, BY_SPLIT = "", "training list", "split"
 SHOWN = 3
 
 
@@ -20,8 +19,13 @@ class HeldOutProof:
     """What a training list proves of one run."""
 
     listed: int                      # names in the list
-    known: int                       # of them, images of the table
+    trained: frozenset[str]          # of them, images of the table
     torn_groups: tuple[str, ...]     # groups with images in the list and among the scored ones
+
+    @property
+    def said(self) -> str:
+        """The proof in words."""
+        return f"training list: {len(self.trained)} of its {self.listed} names are images of the table"
 
 
 def check_held_out(scored: pd.DataFrame, images: pd.DataFrame, where: str, *, candidate: str, repeat: int, fold: int,
@@ -49,7 +53,7 @@ def check_held_out(scored: pd.DataFrame, images: pd.DataFrame, where: str, *, ca
                          f"{', '.join(both[:SHOWN])} ({candidate}, fold {fold}). Their scores are no held-out scores: "
                          "score the images that this model has not seen.")
     groups = set(images.loc[images["image_id"].isin(trained), "group_id"]) & set(scored["group_id"])
-    return HeldOutProof(len(names), len(trained), tuple(sorted(groups)))
+    return HeldOutProof(len(names), frozenset(trained), tuple(sorted(groups)))
 
 
 def _read(path: Path, *, repeat: int, fold: int) -> list[str]:

@@ -13,12 +13,12 @@ from segcv.scoring.writing import writing_scores
 from segcv.tables import Progress, quiet
 
 
-def score_run(plan: RunPlan, reading: Reading, *, run_id: str, out: Path, workers: int = 1, check_truth: bool = True,
+def score_run(plan: RunPlan, reading: Reading, *, run_id: str, out: Path, workers: int = 1,
               progress: Progress = quiet) -> tuple[list[str], Counts]:
     """The image ids and Counts of a run, its score tables written into `out`.
 
     Images stream through `workers` processes; memory grows by the counts of each image, images x classes, and nothing
-    else, and the tables are the same bytes for any `workers`. `check_truth`: refuse masks that are ignored as a whole.
+    else, and the tables are the same bytes for any `workers`.
 
     Raises:
         MaskError, ImageFileError, ScoreError: a file cannot be read or scored; no table is written.
@@ -31,8 +31,7 @@ def score_run(plan: RunPlan, reading: Reading, *, run_id: str, out: Path, worker
         work = in_order(partial(score_item, reading=reading), items, workers=workers)
         for scored in progress(work, total=len(rows), what=f"scoring fold {plan.fold} seed {plan.seed}"):
             writer.add(scored)
-        if check_truth:
-            writer.refuse_senseless(reading.labels)
+        writer.refuse_misread(reading.labels.n_classes)
         writer.warn()
         counts = writer.counts()
     return writer.image_ids, counts

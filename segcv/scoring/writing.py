@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from segcv.errors import ScoreError, SegcvWarning
 from segcv.metrics import Counts
-from segcv.pixels import LabelMap, refuse_unlabelled
 from segcv.scoring.images import ImageScore
 from segcv.scoring.items import Scored
 from segcv.scoring.score_tables import CONFUSION_FILE, FACTS_FILE, SCORES_FILE, ScoreTables, class_counts, warn_resized
@@ -32,7 +31,6 @@ class ScoreWriter:
         self._cells = 0
         self.image_ids: list[str] = []
         self._counts: list[NDArray[np.int64]] = []               # each 4 x classes: tp, fp, fn, valid
-        self._ignored: list[int] = []
         self._resized: tuple[int, ImageScore | None] = (0, None)
         self._outside: Counter[str] = Counter()                  # pixels by image
         self.outside_values: set[int] = set()
@@ -51,7 +49,6 @@ class ScoreWriter:
         self._cells += len(score.cells)
         self.image_ids.append(score.image_id)
         self._counts.append(class_counts(score))
-        self._ignored.append(scored.ignored)
         if score.predicted_size != score.truth_size:
             self._resized = self._resized[0] + 1, self._resized[1] or score
         if score.outside_label_set:
@@ -73,15 +70,13 @@ class ScoreWriter:
         stacked = np.stack(self._counts)                         # images x 4 x classes
         return Counts(stacked[:, 0], stacked[:, 1], stacked[:, 2], stacked[:, 3, 0])
 
-    def refuse_senseless(self, labels: LabelMap) -> None:
-        """Refuse scores that mean nothing: a truth that is ignored as a whole, or 0/255 predictions read as class ids.
+    def refuse_misread(self, n_classes: int) -> None:
+        """Refuse 0/255 predictions that were read as class ids: every object pixel would count as missed.
 
         Raises:
-            MaskError, ScoreError: so it is.
+            ScoreError: so it is.
         """
-        counts = self.counts()
-        refuse_unlabelled(counts.truth, np.array(self._ignored), labels)
-        if labels.n_classes == 2 and self.outside_values == {255} and not counts.predicted[:, 1].any():
+        if n_classes == 2 and self.outside_values == {255} and not self.counts().predicted[:, 1].any():
             raise ScoreError(f"the predictions hold 0 and 255 only ({len(self._outside)} hold 255), and 255 is no "
                              "class. If it is the object: 'predicted_values={0: 0, 255: 1}'")
 

@@ -10,13 +10,14 @@ from segcv.tables import EXCLUDED, HELD_OUT, ROLES, TRAIN
 SHOWN = 3
 
 
-def check_roles(roles: pd.DataFrame, images: pd.DataFrame, *, whole_groups: bool = True,
-                held_out_once: bool = True) -> None:
+def check_roles(roles: pd.DataFrame, images: pd.DataFrame, *, whole_groups: bool = True, held_out_once: bool = True,
+                trained_elsewhere: bool = False) -> None:
     """Return when `roles` is a sound split of `images`.
 
     Each image at most once per repeat and fold, with its own group and a known role; an excluded one has a reason;
     every repeat has the folds 0, 1, ..., none without held-out or training images; no group on two sides of a fold,
-    if `whole_groups`; each image that is not excluded everywhere is held out once per repeat, if `held_out_once`.
+    if `whole_groups`; each image that is not excluded everywhere is held out once per repeat, if `held_out_once`. Of
+    models `trained_elsewhere` the training images may be unknown.
 
     Raises:
         SplitError: the first of these that does not hold, with the repeat, the fold and examples.
@@ -25,7 +26,7 @@ def check_roles(roles: pd.DataFrame, images: pd.DataFrame, *, whole_groups: bool
     if table.empty:
         raise SplitError("the roles table has no row.")
     _check_rows(table, images)
-    _check_numbering(table)
+    _check_numbering(table, (HELD_OUT,) if trained_elsewhere else (HELD_OUT, TRAIN))
     if whole_groups:
         torn = groups_on_two_sides(table)
         if len(torn):
@@ -63,7 +64,7 @@ def _check_rows(table: pd.DataFrame, images: pd.DataFrame) -> None:
                          f"{first['group_id']} in the roles ({int(other.sum())} rows).")
 
 
-def _check_numbering(table: pd.DataFrame) -> None:
+def _check_numbering(table: pd.DataFrame, needed: tuple[str, ...]) -> None:
     repeats = sorted(table["repeat"].unique().tolist())
     if repeats != list(range(len(repeats))):
         raise SplitError(f"repeats are numbered {repeats}, and must be 0, 1, ...")
@@ -73,7 +74,7 @@ def _check_numbering(table: pd.DataFrame) -> None:
         if here != list(range(len(folds))):
             raise SplitError(f"repeat {repeat} has the folds {here}, and must have {list(range(len(folds)))}.")
     roles = table.groupby(["repeat", "fold", "role"]).size().unstack("role", fill_value=0)
-    for role in (HELD_OUT, TRAIN):
+    for role in needed:
         none = roles.index[roles[role].eq(0)] if role in roles.columns else roles.index
         if len(none):
             raise SplitError(f"repeat {none[0][0]}, fold {none[0][1]} has no {role} image: the fold is empty.")

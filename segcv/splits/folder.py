@@ -53,6 +53,11 @@ class Split:
     manifest: dict[str, Any]
 
     @property
+    def trained_elsewhere(self) -> bool:
+        """Were these roles told by models made elsewhere, whose training images may be unknown?"""
+        return bool(self.manifest.get("trained_elsewhere", False))
+
+    @property
     def repeats(self) -> int:
         """How many times the folds were cut anew."""
         return int(self.roles["repeat"].max()) + 1
@@ -72,14 +77,15 @@ def split_id_of(data_id: str, roles: pd.DataFrame) -> str:
 def write_split(folder: Path, *, images: pd.DataFrame, roles: pd.DataFrame, profile: pd.DataFrame, masks: pd.DataFrame,
                 data_id: str, leaking: bool, settings: Mapping[str, Any], seed: int, target: str,
                 class_names: Sequence[str], notes: Sequence[str] = (), held_out_once: bool = True,
-                known_groups: bool = False, seen_from: Path | None = None) -> str:
+                known_groups: bool = False, trained_elsewhere: bool = False, seen_from: Path | None = None) -> str:
     """Write the split into `folder` and return its split_id.
 
     Writes manifest.json, images.csv, profile.parquet, mask_profile.parquet, roles/repeat-R/fold-K.parquet, balance.csv
     and, for people and other tools, fold_K_train.csv and fold_K_val.csv (further repeats in repeat-R/). Paths in the
     files are relative to them, as they will lie when `folder` has been renamed to `seen_from`.
     """
-    check_roles(roles, images, whole_groups=not (leaking or known_groups), held_out_once=held_out_once)
+    check_roles(roles, images, whole_groups=not (leaking or known_groups), held_out_once=held_out_once,
+                trained_elsewhere=trained_elsewhere)
     place = seen_from if seen_from is not None else folder
     roles = ROLES.check(roles, where="roles").sort_values(["repeat", "fold", "image_id"], ignore_index=True)
     files = {}
@@ -101,7 +107,7 @@ def write_split(folder: Path, *, images: pd.DataFrame, roles: pd.DataFrame, prof
     write_json(folder / "manifest.json", {
         "version": FORMAT, "split_id": split_id, "data_id": data_id, "leaking": leaking,
         "known_groups": known_groups, "held_out_once": held_out_once, "target": target, "seed": seed,
-        "settings": dict(settings),
+        "trained_elsewhere": trained_elsewhere, "settings": dict(settings),
         "repeats": int(roles["repeat"].max()) + 1, "folds": folds, "images": len(images),
         "groups": int(images["group_id"].nunique()), "class_names": list(class_names), "notes": list(notes),
         "software": {"python": platform.python_version()} | {name: _version(name) for name in SOFTWARE},
@@ -146,7 +152,7 @@ def read_split(folder: Path) -> Split:
         raise SplitError(f"{where}: split_id {manifest['split_id']} does not match the roles, whose id is {split_id}. "
                          "The manifest was changed, or belongs to another split.")
     check_roles(roles, images, whole_groups=not (manifest["leaking"] or manifest["known_groups"]),
-                held_out_once=manifest["held_out_once"])
+                held_out_once=manifest["held_out_once"], trained_elsewhere=manifest.get("trained_elsewhere", False))
     return Split(
         folder=folder, split_id=split_id, data_id=manifest["data_id"], leaking=manifest["leaking"],
         known_groups=manifest["known_groups"], settings=manifest["settings"], seed=manifest["seed"],

@@ -98,14 +98,14 @@ def summarise(
     roles: pd.DataFrame | None = None, train_scores: pd.DataFrame | None = None,
     leaking: tuple[pd.DataFrame, pd.DataFrame] | None = None, metric: str = "iou", policy: Policy = "union",
     target: str = "equal_group", level: float = 0.95, seed: int = 0, allow_missing: bool = False,
-    overrides: str = "",
+    overrides: str = "", command: str = "python -m segcv.train",
 ) -> Summary:
     """The Summary of one candidate from its scores table and its runs (run_id, candidate, repeat, fold, seed, ids).
 
     The asked grid is `folds` x `repeats` x `seeds`; one run alone is reported as a first look. Optional tables open
     their parts: `masks` and `images` the class shares, `masks` and `roles` the trivial baseline, `train_scores` the
     training scores, `leaking` (scores, runs of the same recipe under a random split) the leak gap. `overrides` (what
-    was typed for these runs) completes the commands for the rest. The order of rows
+    was typed for these runs) completes the `command` for the rest. The order of rows
     does not matter; the same `seed` gives the same bytes. Cautions are also warned, once each.
 
     Raises:
@@ -119,7 +119,7 @@ def summarise(
         names = ", ".join(sorted(runs["candidate"].unique()))
         raise ConfigError(f"A summary is about one candidate; these runs hold {names}.")
     missing = check_complete(runs, folds=folds, repeats=repeats, seeds=seeds, allow_missing=allow_missing,
-                             overrides=overrides)
+                             overrides=overrides, command=command)
     scored = scored_images(scores, runs=runs, class_names=class_names)
     unit = UNITS.get(metric, f"mean {metric}")
 
@@ -159,7 +159,7 @@ def summarise(
     if leaking is not None:
         leak = leak_gap(scored_images(leaking[0], runs=leaking[1], class_names=class_names), scored, metric=metric,
                         policy=policy, level=level, seed=seed)
-    rest = rest_commands(missing, overrides=overrides)
+    rest = rest_commands(missing, overrides=overrides, command=command)
     cautions = _cautions(len(missing), scored, fold_said, by_group.means, by_group.images)
     for text in cautions:
         warnings.warn(text, SegcvWarning, stacklevel=2)

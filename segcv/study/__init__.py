@@ -5,6 +5,6 @@ The one place where pixels, groups and splits meet; every command that needs dat
 
 from segcv.study.naming import demo_table, images_table
 from segcv.study.opening import Study, open_study, split_folder
-from segcv.study.truth import Truth, open_truth
+from segcv.study.truth import Truth, keep_roles, open_truth
 
-__all__ = ["Study", "Truth", "demo_table", "images_table", "open_study", "open_truth", "split_folder"]
+__all__ = ["Study", "Truth", "demo_table", "images_table", "keep_roles", "open_study", "open_truth", "split_folder"]

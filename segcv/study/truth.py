@@ -2,35 +2,61 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
 
 from segcv.groups import assign_groups
-from segcv.pixels import LabelMap, masks_id
-from segcv.settings import DataSettings, GroupSettings
+from segcv.pixels import LabelMap, count_masks
+from segcv.settings import DataSettings, GroupSettings, SplitSettings
+from segcv.splits import Split, groups_on_two_sides, read_split, split_id_of, write_split
 from segcv.study.naming import data_name, given_groups, images_table, labels_of
-from segcv.tables import Progress, quiet
+from segcv.tables import IMAGE_PROFILE, Progress, make_once, quiet
+
+ELSEWHERE = "elsewhere"
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """Images with a group each, what their masks mean, and the name of their content."""
+    """Images with a group each, what their masks mean and hold, and the name of their content."""
 
     name: str
     labels: LabelMap
     images: pd.DataFrame
+    masks: pd.DataFrame           # MASK_PROFILE
     data_id: str
 
 
-def open_truth(data: DataSettings, group: GroupSettings, *, cache: Path, progress: Progress = quiet) -> Truth:
+def open_truth(data: DataSettings, group: GroupSettings, *, cache: Path, workers: int = 1,
+               progress: Progress = quiet) -> Truth:
     """The Truth that these settings describe; no image is opened, so groups come from the table and from names only.
 
     Raises:
-        SegcvError: the table, the label map or the groups cannot be had, or a mask file is missing.
+        SegcvError: the table, the label map or the groups cannot be had, or a mask cannot be read.
     """
     images = given_groups(images_table(data, cache=cache), group)
     labels = labels_of(data, images)
     grouped = assign_groups(images, None, pattern=group.pattern, max_distance=None, folds=2)
-    return Truth(data_name(data), labels, grouped, masks_id(images, labels, progress=progress))
+    counted = count_masks(images, labels, max_pixels=data.max_pixels, workers=max(1, workers), progress=progress)
+    return Truth(data_name(data), labels, grouped, counted.masks, counted.data_id)
+
+
+def keep_roles(truth: Truth, roles: pd.DataFrame, *, data: DataSettings, group: GroupSettings,
+               splits: Path) -> Split:
+    """The split folder of roles that models made elsewhere tell, written the first time."""
+    split_id = split_id_of(truth.data_id, roles)
+    folder = splits / truth.name / f"{ELSEWHERE}-{split_id}"
+    make_once(folder, partial(_write, truth=truth, roles=roles, data=data, group=group, place=folder))
+    return read_split(folder)
+
+
+def _write(beside: Path, *, truth: Truth, roles: pd.DataFrame, data: DataSettings, group: GroupSettings,
+           place: Path) -> None:
+    settings = {"data": asdict(data), "group": asdict(group), "split": {"name": ELSEWHERE},
+                "labels": truth.labels.to_json()}
+    write_split(beside, images=truth.images, roles=roles, profile=IMAGE_PROFILE.empty(), masks=truth.masks,
+                data_id=truth.data_id, leaking=not groups_on_two_sides(roles).empty, settings=settings, seed=0,
+                target=SplitSettings.target, class_names=truth.labels.names, held_out_once=False,
+                trained_elsewhere=True, seen_from=place)
