@@ -1,23 +1,41 @@
 """Scores to Estimates: fold tables, averages, groups, intervals, baselines. Only tables come in: no image, no torch.
 
 `summarise` says everything of one candidate; `summarise_results` and `compare_results` what a plain table of fold
-scores supports. Every Estimate has an interval or says why not; undefined is NaN.
+scores supports. Any table of scores (run, fold, group, image, score), from any tool, is enough for `decompose`
+(where the spread comes from), `compare` (two candidates), `plan` (how many groups, seeds, repeats), `groups_differ` and
+`folds_differ`. Every Estimate has an interval or says why not; undefined is NaN.
 """
 
 from segcv.statistics.anova import (
     Repeated,
+    RepeatedSums,
     Sums,
     Variances,
+    drawn_repeated,
     drawn_variances,
     model_factor,
+    repeated_sums,
     repeated_variances,
     sums_of_squares,
     variances,
 )
+from segcv.statistics.any_table import SCORE_TABLE, groups_of_images, table_groups
 from segcv.statistics.averages import averages_table, undefined_table
 from segcv.statistics.baselines import LeakGap, leak_gap, paired_difference, train_beside_held_out, trivial_baseline
-from segcv.statistics.by_group import GroupScores, group_pooled_scores, group_scores
+from segcv.statistics.by_group import GroupScores, group_difference, group_pooled_scores, group_scores
+from segcv.statistics.candidates import (
+    Candidate,
+    CandidatesComparison,
+    Pair,
+    candidate,
+    compare_candidates,
+    false_alarms,
+    holm,
+    rank_probabilities,
+)
+from segcv.statistics.comparison import Asked, Comparison, compare, compare_difference, sign_flip
 from segcv.statistics.complete import check_complete, check_one_sweep, missing_cells, rest_commands
+from segcv.statistics.components import Components, decompose
 from segcv.statistics.estimate import THE_RECIPE, THESE_MODELS, Estimate
 from segcv.statistics.folds import FoldStatistics, fold_estimate, fold_statistics, fold_summary, fold_table
 from segcv.statistics.groups import (
@@ -39,7 +57,19 @@ from segcv.statistics.intervals import (
     score_cautions,
     student_t,
 )
-from segcv.statistics.pooled import pooled_estimates
+from segcv.statistics.permutation import PermutationTest, folds_differ, groups_differ
+from segcv.statistics.planning import (
+    Design,
+    Plan,
+    designs,
+    detectable,
+    half_width,
+    plan,
+    spread_of,
+    spread_of_difference,
+)
+from segcv.statistics.pooled import Jackknife, jackknife, pooled_difference, pooled_estimates
+from segcv.statistics.resampling import GroupSums, drawn_groups, drawn_means, group_sums_of
 from segcv.statistics.results import (
     RESULTS,
     ResultsComparison,
@@ -50,19 +80,26 @@ from segcv.statistics.results import (
     summarise_results,
 )
 from segcv.statistics.scored import ScoredImages, scored_images
+from segcv.statistics.spread import Mean, Spread, detectable_difference, effect_spread, mean_of, row_mean_of
 from segcv.statistics.summary import TARGETS, Summary, summarise
 from segcv.statistics.targets import equal_group_estimates, equal_row_estimates
 
 __all__ = [
-    "RESULTS", "TARGETS", "THESE_MODELS", "THE_RECIPE", "Estimate", "FoldStatistics", "GroupProfile",
-    "GroupScores", "LeakGap", "Repeated", "ResultsComparison", "ResultsSummary", "ScoredImages", "Summary",
-    "Sums", "Variances", "averages_table", "bootstrap_t", "check_complete", "check_one_sweep", "class_shares",
-    "compare_results", "drawn_variances", "effective_groups", "equal_group_estimates", "equal_row_estimates",
-    "fold_estimate", "fold_statistics", "fold_summary", "fold_table", "gaffke", "group_pooled_scores",
-    "group_profile", "group_scores", "group_table", "grouping_verdict", "image_means", "interval_cautions",
-    "intraclass_correlation", "leak_gap", "missing_cells", "model_factor", "paired_difference",
-    "percentile_estimates", "pooled_estimates", "rank_correlation", "read_results", "repeated_variances",
-    "rest_commands", "results_table", "score_cautions", "scored_images", "student_t",
-    "summarise", "summarise_results", "sums_of_squares", "train_beside_held_out", "trivial_baseline",
-    "undefined_table", "variances",
+    "RESULTS", "SCORE_TABLE", "TARGETS", "THESE_MODELS", "THE_RECIPE", "Asked", "Candidate", "CandidatesComparison",
+    "Comparison", "Components", "Design", "Estimate", "FoldStatistics", "GroupProfile", "GroupScores", "GroupSums",
+    "Jackknife", "LeakGap", "Mean", "Pair", "PermutationTest", "Plan", "Repeated", "RepeatedSums",
+    "ResultsComparison", "ResultsSummary", "ScoredImages", "Spread", "Summary", "Sums", "Variances",
+    "averages_table", "bootstrap_t", "candidate", "check_complete", "check_one_sweep", "class_shares", "compare",
+    "compare_candidates", "compare_difference", "compare_results", "decompose", "designs", "detectable",
+    "detectable_difference", "drawn_groups", "drawn_means", "drawn_repeated", "drawn_variances", "effect_spread",
+    "effective_groups", "equal_group_estimates", "equal_row_estimates", "false_alarms", "fold_estimate",
+    "fold_statistics", "fold_summary", "fold_table", "folds_differ", "gaffke", "group_difference",
+    "group_pooled_scores", "group_profile", "group_scores", "group_sums_of", "group_table", "grouping_verdict",
+    "groups_differ", "groups_of_images", "half_width", "holm", "image_means", "interval_cautions",
+    "intraclass_correlation", "jackknife", "leak_gap", "mean_of", "missing_cells", "model_factor",
+    "paired_difference", "percentile_estimates", "plan", "pooled_difference", "pooled_estimates",
+    "rank_correlation", "rank_probabilities", "read_results", "repeated_sums", "repeated_variances",
+    "rest_commands", "results_table", "row_mean_of", "score_cautions", "scored_images", "sign_flip", "spread_of",
+    "spread_of_difference", "student_t", "summarise", "summarise_results", "sums_of_squares", "table_groups",
+    "train_beside_held_out", "trivial_baseline", "undefined_table", "variances",
 ]

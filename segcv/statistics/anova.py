@@ -141,15 +141,27 @@ class Repeated:
     df: float
 
 
-def repeated_variances(scores: Floats, fold: Ints) -> Repeated:
-    """Henderson III over repeats with a new partition each.
+@dataclass(frozen=True, slots=True)
+class RepeatedSums:
+    """Sums of squares over repeats with a new partition each, groups and runs crossed [10]."""
 
-    Shapes: `scores` and `fold` are groups x repeats; x2 and a2 contain the image noise.
-    """
+    groups: int
+    repeats: int
+    run_df: int                # r = runs - 1
+    left_df: int               # G R - G - r
+    run: float                 # red: what the runs explain within groups
+    left: float                # y'y - red
+    group_variance: float      # s2_g of the repeats' means
+    alike: float               # P: how often two groups share a fold
+    factor: float              # c, averaged over repeats
+    folds: float               # mean over repeats
+
+
+def repeated_sums(scores: Floats, fold: Ints) -> RepeatedSums:
+    """The sums over repeats with a new partition each; `scores` and `fold` are groups x repeats."""
     groups, repeats = scores.shape
     run = np.zeros((groups, repeats), np.int64)
-    start, factors, alike = 0, [], []
-    folds_of = []
+    start, factors, alike, folds_of = 0, [], [], []
     for r in range(repeats):
         names, run[:, r] = np.unique(fold[:, r], return_inverse=True)
         sizes = np.bincount(run[:, r])
@@ -158,25 +170,54 @@ def repeated_variances(scores: Floats, fold: Ints) -> Repeated:
         folds_of.append(len(names))
         factors.append(model_factor(sizes))
         alike.append((np.sum(sizes**2) - groups) / (groups * (groups - 1)))
-    dummies = np.zeros((groups, repeats, start))
-    dummies[np.arange(groups)[:, None], np.arange(repeats)[None, :], run] = 1
-    z = (dummies - dummies.mean(axis=1, keepdims=True)).reshape(-1, start)          # (groups · repeats) x runs
-    y = (scores - scores.mean(axis=1, keepdims=True)).reshape(-1)
-    explained = z.T @ y
-    red = float(explained @ np.linalg.pinv(z.T @ z, hermitian=True) @ explained)
-    r_df = start - 1
-    left = groups * repeats - groups - r_df
-    x2 = _over(float(y @ y) - red, left)
-    m2 = (red - r_df * x2) / (groups * (repeats - 1)) if repeats > 1 else np.nan
-    s2 = float(np.var(scores.mean(axis=1), ddof=1))
-    a2 = s2 - x2 / repeats - m2 * (1 - float(np.mean(alike))) / repeats
-    c = float(np.mean(factors))
-    variance = s2 / groups + max(0.0, m2) * c / repeats
+    member = np.zeros((groups, start))
+    np.put_along_axis(member, run, 1.0, axis=1)                                     # each group is in one run a repeat
+    cross = np.diag(member.sum(axis=0)) - member.T @ member / repeats               # Z'Z, Z centred per group
+    y = scores - scores.mean(axis=1, keepdims=True)
+    explained = np.bincount(run.reshape(-1), weights=y.reshape(-1), minlength=start)            # Z'y
+    red = float(explained @ np.linalg.pinv(cross, hermitian=True) @ explained)
+    return RepeatedSums(
+        groups=groups, repeats=repeats, run_df=start - 1, left_df=groups * repeats - groups - (start - 1),
+        run=red, left=float(np.sum(y * y)) - red, group_variance=float(np.var(scores.mean(axis=1), ddof=1)),
+        alike=float(np.mean(alike)), factor=float(np.mean(factors)), folds=float(np.mean(folds_of)))
+
+
+def repeated_variances(scores: Floats, fold: Ints) -> Repeated:
+    """Henderson III over repeats with a new partition each.
+
+    Shapes: `scores` and `fold` are groups x repeats; x2 and a2 contain the image noise.
+    """
+    sums = repeated_sums(scores, fold)
+    a2, m2, x2 = (float(part) for part in _repeated_components(sums, sums.left, sums.run, sums.group_variance))
+    s2, groups, repeats, c = sums.group_variance, sums.groups, sums.repeats, sums.factor
+    variance = s2 / groups + max(0.0, np.nan_to_num(m2)) * c / repeats
     spread = 2 * (s2 / groups) ** 2 / (groups - 1)
     if m2 > 0:
-        spread += 2 * (c * (m2 + x2 * float(np.mean(folds_of)) / groups) / repeats) ** 2 / r_df
+        spread += 2 * (c * (m2 + x2 * sums.folds / groups) / repeats) ** 2 / sums.run_df
     df = float(2 * variance**2 / spread) if spread > 0 else np.nan
-    return Repeated(float(x2), float(m2), float(a2), float(variance), df)
+    return Repeated(x2, m2, a2, float(variance), df)
+
+
+def drawn_repeated(sums: RepeatedSums, *, draws: int, rng: Generator) -> Floats:
+    """Signed draws over repeats, draws x (group, model, interaction), by pivots: each sum of squares over a chi-square.
+
+    The runs' sum of squares is no exact multiple of a chi-square; coverage is in the room's README.
+    """
+    def pivot(square: float, df: int) -> Floats:
+        return square * df / rng.chisquare(df, draws) if df > 0 else np.full(draws, np.nan)
+
+    left, run = pivot(sums.left, sums.left_df), pivot(sums.run, sums.run_df)
+    return np.stack(_repeated_components(sums, left, run, pivot(sums.group_variance, sums.groups - 1)), axis=1)
+
+
+def _repeated_components(
+    sums: RepeatedSums, left: Floats | float, run: Floats | float, group_variance: Floats | float,
+) -> tuple[Floats | float, ...]:
+    """a2, m2, x2 from the sums of squares of what is left and of the runs, and the variance of group means."""
+    repeats = sums.repeats
+    x2 = _over(left, sums.left_df)
+    m2 = (run - sums.run_df * x2) / (sums.groups * (repeats - 1)) if repeats > 1 else x2 * np.nan
+    return group_variance - x2 / repeats - m2 * (1 - sums.alike) / repeats, m2, x2
 
 
 def _components(sums: Sums, residual: Floats | float, row: Floats | float, column: Floats | float,

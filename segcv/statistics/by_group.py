@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from segcv.errors import RunError
 from segcv.metrics import Counts
 from segcv.statistics.scored import Floats, Ints, ScoredImages
 
@@ -17,8 +18,8 @@ class GroupScores:
     """Mean scores of groups in columns, and what they rest on.
 
     `scores` is groups x columns (NaN: not scored there), `fold` groups x columns (-1), `images` the scored images of
-    a group; `image_scores` (images x columns), `image_group` and `image_fold` hold the complete table behind them,
-    or are None where a group has one score of its own (counts added first).
+    a group; `image_scores` (images x columns), `image_group`, `image_fold` and `image_ids` hold the complete table
+    behind them, or are None where a group has one score of its own (counts added first).
     """
 
     group_ids: tuple[str, ...]
@@ -30,6 +31,7 @@ class GroupScores:
     image_scores: Floats | None = None
     image_group: Ints | None = None
     image_fold: Ints | None = None
+    image_ids: tuple[str, ...] | None = None
 
     @property
     def means(self) -> Floats:
@@ -45,6 +47,13 @@ class GroupScores:
     def one_partition(self) -> bool:
         """Whether all columns share one partition into folds."""
         return len(np.unique(self.repeat)) == 1
+
+    def over_seeds(self) -> GroupScores:
+        """The same with the seeds of each repeat averaged: one column per repeat, without the images behind it."""
+        repeats = np.unique(self.repeat)
+        first = [int(np.flatnonzero(self.repeat == r)[0]) for r in repeats]
+        averaged = np.stack([mean_over_columns(self.scores[:, self.repeat == r]) for r in repeats], axis=1)
+        return GroupScores(self.group_ids, averaged, self.fold[:, first], repeats, self.images, self.undefined)
 
 
 def group_scores(scored: ScoredImages, image_scores: Floats, *, keep: NDArray[np.bool_] | None = None) -> GroupScores:
@@ -75,7 +84,42 @@ def group_scores(scored: ScoredImages, image_scores: Floats, *, keep: NDArray[np
     return GroupScores(
         tuple(scored.group_ids[number] for number in names), means, fold, repeat_of(scored),
         np.bincount(place, minlength=len(names)).astype(np.int64), int(bad.sum()),
-        table[used] if whole else None, place.astype(np.int64) if whole else None, fold[place, 0] if whole else None)
+        table[used] if whole else None, place.astype(np.int64) if whole else None, fold[place, 0] if whole else None,
+        tuple(map(str, ids[used])) if whole else None)
+
+
+def group_difference(first: GroupScores, second: GroupScores, *, names: tuple[str, str] = ("A", "B")) -> GroupScores:
+    """First minus second, group by group and image by image.
+
+    Raises:
+        RunError: the two were not scored on the same groups, images, folds and columns.
+    """
+    one, two = set(first.group_ids), set(second.group_ids)
+    if one != two:
+        odd = min(one ^ two)
+        raise RunError(f"Group {odd} was scored for {names[0] if odd in one else names[1]} only ({len(one ^ two)} such "
+                       "groups). Candidates are compared on the same images; score the rest, or leave it out of both.")
+    if first.scores.shape != second.scores.shape or (first.repeat != second.repeat).any():
+        raise RunError(f"{names[0]} has {first.scores.shape[1]} columns (seeds x repeats), {names[1]} "
+                       f"{second.scores.shape[1]}: compare the same seeds and repeats of both.")
+    if first.group_ids != second.group_ids or (first.fold != second.fold).any():
+        raise RunError(f"{names[0]} and {names[1]} had the groups in different folds; compare runs under one split.")
+    if (first.images != second.images).any():
+        at = int(np.flatnonzero(first.images != second.images)[0])
+        raise RunError(f"Group {first.group_ids[at]} has {first.images[at]} scored images for {names[0]} and "
+                       f"{second.images[at]} for {names[1]}; an image must be defined for both (policy truth).")
+    images = None
+    if first.image_scores is not None and second.image_scores is not None:
+        if first.image_ids != second.image_ids:
+            odd = min(set(first.image_ids or ()) ^ set(second.image_ids or ()))
+            raise RunError(f"Image {odd} has a score for one of {names[0]} and {names[1]} only. Candidates are "
+                           "compared on the same images, defined for both (policy truth).")
+        images = first.image_scores - second.image_scores
+    return GroupScores(first.group_ids, first.scores - second.scores, first.fold, first.repeat, first.images,
+                       max(first.undefined, second.undefined), images,
+                       first.image_group if images is not None else None,
+                       first.image_fold if images is not None else None,
+                       first.image_ids if images is not None else None)
 
 
 def group_pooled_scores(scored: ScoredImages, score: Callable[[Counts], Floats]) -> GroupScores:

@@ -51,8 +51,8 @@ def bootstrap_t(
         stop = min(draws, start + CHUNK)
         drawn = scores[rng.integers(size, size=(stop - start, size))]        # draws x groups
         moved = drawn.mean(axis=1) - mean
-        alike = drawn.min(axis=1) == drawn.max(axis=1)
         error = drawn.std(axis=1, ddof=1) / np.sqrt(size)
+        alike = (drawn.min(axis=1) == drawn.max(axis=1)) | (error == 0)
         t[start:stop] = np.where(alike, np.copysign(np.inf, moved), moved / np.where(alike, 1.0, error))
     t.sort()
     tail = (1 - level) / 2

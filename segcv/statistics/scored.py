@@ -64,6 +64,11 @@ class ScoredImages:
         return ScoredImages(self.rows[chosen].reset_index(drop=True), self.counts.take(chosen), self.class_names,
                             self.column[chosen], self.group[chosen], self.group_ids)
 
+    def of_class(self, number: int) -> ScoredImages:
+        """The same rows with the counts of one class only."""
+        return ScoredImages(self.rows, self.counts.take(classes=[number]), (self.class_names[number],), self.column,
+                            self.group, self.group_ids)
+
 
 def scored_images(
     scores: pd.DataFrame, *, runs: pd.DataFrame | None = None, class_names: Sequence[str] | None = None,

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from segcv.statistics.anova import model_factor, repeated_variances, sums_of_squares, variances
 from segcv.statistics.by_group import GroupScores
 from segcv.statistics.estimate import THE_RECIPE, THESE_MODELS, Estimate
 from segcv.statistics.intervals import DRAWS, FEWEST_GROUPS, NO_INTERVAL, bootstrap_t, gaffke, student_t
-from segcv.statistics.scored import Floats
+from segcv.statistics.spread import mean_of, row_mean_of
 
 ONE_COLUMN = ("one seed and one repeat: how much the model itself varies is unknown; run seed=0,1,2 "
               "(or more repeats) for an interval of the recipe")
@@ -67,27 +66,10 @@ def recipe_stretch(groups: GroupScores) -> tuple[float, str]:
         return 1.0, ONE_COLUMN
     if not groups.complete:
         return 1.0, INCOMPLETE
-    count = len(groups.scores)
-    plain = float(np.var(groups.means, ddof=1)) / count if count > 1 else 0.0
-    if plain == 0:
+    mean = mean_of(groups)
+    if not mean.group_variance > 0:
         return 1.0, ""
-    if not groups.one_partition:
-        repeats = np.unique(groups.repeat)
-        averaged = np.stack([groups.scores[:, groups.repeat == r].mean(axis=1) for r in repeats], axis=1)
-        first = [int(np.flatnonzero(groups.repeat == r)[0]) for r in repeats]
-        return float(np.sqrt(repeated_variances(averaged, groups.fold[:, first]).variance / plain)), ""
-    sizes = np.unique(groups.fold[:, 0], return_counts=True)[1]
-    columns = groups.scores.shape[1]
-    extra = max(0.0, np.nan_to_num(model_variance(groups))) * model_factor(sizes) / columns
-    return float(np.sqrt((plain + extra) / plain)), ""
-
-
-def model_variance(groups: GroupScores) -> float:
-    """m2, signed, of a complete table over one partition; NaN with one column or one group in every fold."""
-    if groups.image_scores is None or groups.image_group is None or groups.image_fold is None:
-        alone = np.arange(len(groups.scores))
-        return variances(sums_of_squares(groups.scores, group=alone, fold=groups.fold[:, 0])).model
-    return variances(sums_of_squares(groups.image_scores, group=groups.image_group, fold=groups.image_fold)).model
+    return float(np.sqrt(mean.variance / mean.group_variance)), ""
 
 
 def equal_row_estimates(groups: GroupScores, *, unit: str, level: float, runs: int) -> tuple[Estimate, Estimate]:
@@ -110,43 +92,10 @@ def equal_row_estimates(groups: GroupScores, *, unit: str, level: float, runs: i
     why = TOO_FEW if count < FEWEST_GROUPS else INCOMPLETE if groups.image_scores is None else ""
     if why:
         return said(NO_INTERVAL, 0, THESE_MODELS, why), said(NO_INTERVAL, 0, THE_RECIPE, why)
-    v2, df_iid, df_icc = _cr2(groups)
-    df = float(np.sqrt(df_iid * df_icc))
-    these = said(student_t(value, v2, df, level=level), df, THESE_MODELS, "")
+    mean = row_mean_of(groups)
+    these = said(student_t(value, mean.group_variance, mean.group_df, level=level), mean.group_df, THESE_MODELS, "")
     if groups.scores.shape[1] < 2:
         return these, said(NO_INTERVAL, 0, THE_RECIPE, ONE_COLUMN)
     if not groups.one_partition:
         return these, said(NO_INTERVAL, 0, THE_RECIPE, ONLY_EQUAL_GROUP)
-    columns = groups.scores.shape[1]
-    shares = groups.images / groups.images.sum()
-    names, fold = np.unique(groups.fold[:, 0], return_inverse=True)
-    in_fold = np.bincount(fold, weights=shares)
-    factor = max(0.0, float(np.sum(in_fold**2) - np.sum(shares**2)))
-    add = max(0.0, float(np.nan_to_num(model_variance(groups)))) / columns * factor
-    total = v2 + add
-    df = total**2 / (v2**2 / df + add**2 / (len(names) * (columns - 1)))
-    return these, said(student_t(value, total, df, level=level), df, THE_RECIPE, "")
-
-
-def _cr2(groups: GroupScores) -> tuple[float, float, float]:
-    """V2, df under independent images, df under the estimated correlation within groups."""
-    assert groups.image_scores is not None and groups.image_group is not None
-    size = groups.images.astype(float)
-    w = size / size.sum()
-    u = groups.means
-    d = u - float(w @ u)
-    v2 = float(np.sum(w**2 * d**2 / (1 - w)))
-    y = groups.image_scores.mean(axis=1)
-    spare = float(np.sum(size - 1))
-    sig = float(np.sum((y - u[groups.image_group]) ** 2)) / spare if spare else 0.0
-    tau = max(0.0, float(np.var(u, ddof=1)) - sig * float(np.mean(1 / size)))
-    icc = tau + sig / size
-    return v2, _trace_df(w, 1 / size), _trace_df(w, icc) if np.any(icc > 0) else _trace_df(w, 1 / size)
-
-
-def _trace_df(w: Floats, v: Floats) -> float:
-    """tr(M)² / tr(M²), M = D (I - 1w') diag(v) (I - w1') D, D = diag(w / sqrt(1 - w))."""
-    d = w / np.sqrt(1 - w)
-    middle = np.diag(v) - np.add.outer(v * w, v * w) + np.sum(w**2 * v)
-    m = d[:, None] * middle * d[None, :]
-    return float(np.trace(m) ** 2 / np.sum(m * m))
+    return these, said(student_t(value, mean.variance, mean.df, level=level), mean.df, THE_RECIPE, "")
