@@ -54,6 +54,7 @@ SETTINGS: dict[str, Callable[[Any, Path], list[str]]] = {
     "source_regex": lambda value, case: [f"group.pattern={quoted(value)}"],
     "dedup": lambda value, case: ["group.near_duplicates=null"] if value == "off" else [],
     "dedup_threshold": lambda value, case: [f"group.near_duplicates={value}"],
+    "dedup_turns": lambda value, case: [f"group.turns={quoted(value)}"],
     "fold": lambda value, case: [f"fold={value}"],
     "seed": lambda value, case: [f"seed={value}"],
     "validation_fold": lambda value, case: ["trainer.stopping=early", f"trainer.validation_fold={value}"],

@@ -35,6 +35,7 @@ class GroupSettings:
     column: str = "group_id"
     pattern: str | None = None           # a ready name (tiles, frames, ...) or a regular expression
     near_duplicates: int | None = 5      # largest Hamming distance of 64-bit perceptual hashes; null: not looked for
+    turns: bool = True                   # near-duplicates also among flipped and turned copies
 
 
 @dataclass

@@ -5,10 +5,11 @@ Hashes and thumbnails come from the room pixels as a table; no image file is ope
 """
 
 from segcv.groups.assigning import assign_groups
-from segcv.groups.hamming import diameter, hamming_pairs
+from segcv.groups.hamming import diameter, hamming_matches, hamming_pairs
 from segcv.groups.looks import clusters, near_duplicate_pairs
 from segcv.groups.names import NAME_PATTERNS, name_groups
 
 __all__ = [
-    "NAME_PATTERNS", "assign_groups", "clusters", "diameter", "hamming_pairs", "name_groups", "near_duplicate_pairs",
+    "NAME_PATTERNS", "assign_groups", "clusters", "diameter", "hamming_matches", "hamming_pairs", "name_groups",
+    "near_duplicate_pairs",
 ]

@@ -8,25 +8,28 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from segcv.errors import GroupError, SegcvWarning
 from segcv.groups.hamming import diameter
 from segcv.groups.joining import Joined, Link, join
 from segcv.groups.looks import near_duplicate_pairs
 from segcv.groups.names import name_groups, warn_unmatched
+from segcv.groups.turns import SIDE, turned_hashes
 from segcv.tables import IMAGES
 
 SHOWN = 5
 
 
 def assign_groups(images: pd.DataFrame, looks: pd.DataFrame | None, *, pattern: str | None, max_distance: int | None,
-                  folds: int) -> pd.DataFrame:
+                  turns: bool = True, folds: int) -> pd.DataFrame:
     """The images table with group_id filled in every row and group_evidence saying why; rows in their order.
 
     In this order: the given group_id ("column"); the file name by `pattern` ("name: ..."), see `name_groups`; the
-    source_id, for patches ("source_id"); verified look-alikes within `max_distance` bits ("near-duplicate of ...");
-    else the image is a group of its own, named by its image_id ("alone"). `looks` comes from the room pixels; None
-    with max_distance=None leaves look-alikes out. Ids are text: "007", "07" and "NA" are three groups, "" is none.
+    source_id, for patches ("source_id"); verified look-alikes within `max_distance` bits ("near-duplicate of ..."),
+    with `turns` also flipped and turned ones; else the image is a group of its own, named by its image_id ("alone").
+    `looks` comes from the room pixels; None with max_distance=None leaves look-alikes out. Ids are text: "007", "07"
+    and "NA" are three groups, "" is none.
 
     A row without group takes the group of its nearest look-alike. Two given groups that hold identical images are
     joined and warned. Look-alikes join two given groups only while the joined group has at most 1 / `folds` of the
@@ -42,7 +45,7 @@ def assign_groups(images: pd.DataFrame, looks: pd.DataFrame | None, *, pattern: 
     rows = table.iloc[order].reset_index(drop=True)            # by image_id: the order of rows has no influence
     ids: list[str] = rows["image_id"].tolist()
     labels, evidence = _named_groups(rows, pattern)
-    pairs = _pairs(rows, looks, max_distance)
+    pairs = _pairs(rows, looks, max_distance, turns)
     found = join(ids, labels, pairs, largest=len(rows) / folds)
     _warn_joined(found, folds, len(rows))
     if looks is not None and max_distance is not None:
@@ -51,7 +54,7 @@ def assign_groups(images: pd.DataFrame, looks: pd.DataFrame | None, *, pattern: 
     for row, label in enumerate(labels):
         partner = found.partner[row]
         if not label:
-            evidence[row] = f"near-duplicate of {partner}" if partner else "alone"
+            evidence[row] = partner or "alone"
         elif names[row] != label:
             others = " and ".join(name for name in found.names[row] if name != label)
             evidence[row] += f"; joined with {others} by look-alikes"
@@ -106,12 +109,12 @@ def _refuse_blank_twins(group: pd.Series) -> None:
         raise GroupError(f"group_id {' and '.join(map(repr, alike))} differ by blanks only. Write them alike.")
 
 
-def _pairs(rows: pd.DataFrame, looks: pd.DataFrame | None, max_distance: int | None) -> pd.DataFrame:
+def _pairs(rows: pd.DataFrame, looks: pd.DataFrame | None, max_distance: int | None, turns: bool) -> pd.DataFrame:
     if looks is None or max_distance is None:
         if looks is None and max_distance is not None:
             raise GroupError(f"max_distance={max_distance} needs the looks of the images; use max_distance=None "
                              "to leave look-alikes out.")
-        return pd.DataFrame({"first": [], "second": [], "distance": [], "correlation": [], "identical": []})
+        return pd.DataFrame({"first": [], "second": [], "distance": [], "turn": [], "identical": []})
     missing = rows.loc[~rows["image_id"].isin(looks["image_id"]), "image_id"]
     if len(missing):
         raise GroupError(f"{len(missing)} of {len(rows)} images have no looks, such as {missing.iloc[0]}.")
@@ -121,7 +124,7 @@ def _pairs(rows: pd.DataFrame, looks: pd.DataFrame | None, max_distance: int | N
         names = sorted(mine.loc[mine["flat"].astype(bool), "image_id"])
         warnings.warn(f"{flat} flat (blank) images have no content to compare and are not joined by their looks: "
                       f"{_some(names)}.", SegcvWarning, stacklevel=3)
-    return near_duplicate_pairs(mine, max_distance=max_distance)
+    return near_duplicate_pairs(mine, max_distance=max_distance, turns=turns)
 
 
 def _warn_joined(found: Joined, folds: int, n_rows: int) -> None:
@@ -136,14 +139,15 @@ def _warn_joined(found: Joined, folds: int, n_rows: int) -> None:
 
 
 def _warn_chains(found: Joined, ids: list[str], looks: pd.DataFrame, max_distance: int) -> None:
-    hash_of = dict(zip(looks["image_id"], looks["phash"], strict=True))
+    look_of = looks.set_index("image_id")
     members: dict[int, list[int]] = defaultdict(list)
     for row, root in enumerate(found.component):
         if found.partner[row] and not found.names[row]:
             members[root].append(row)
     chains = []
     for rows in members.values():
-        bits, one, other = diameter(np.array([hash_of[ids[row]] for row in rows], np.uint64))
+        bits, one, other = diameter(_same_way_up(look_of.loc[[ids[row] for row in rows]],
+                                                 any(found.turned[row] for row in rows)))
         if bits > max_distance:
             chains.append((bits, f"{len(rows)} images from {ids[rows[one]]} to {ids[rows[other]]} "
                                  f"(diameter {bits} bits)"))
@@ -152,6 +156,17 @@ def _warn_chains(found: Joined, ids: list[str], looks: pd.DataFrame, max_distanc
         warnings.warn(f"look-alikes form chains wider than the threshold of {max_distance} bits: "
                       f"{_some([text for _, text in chains])}. Each is kept as one group; if they are different "
                       f"scenes, lower group.near_duplicates={max_distance}.", SegcvWarning, stacklevel=3)
+
+
+def _same_way_up(looks: pd.DataFrame, turned: bool) -> NDArray[np.uint64]:
+    """Hashes of a cluster; where copies were turned, each in the turn in which it is nearest to the first."""
+    hashes = looks["phash"].to_numpy(np.uint64)
+    if not turned:
+        return hashes
+    thumbnails = np.frombuffer(b"".join(looks["thumbnail"]), np.uint8).reshape(len(looks), SIDE, SIDE)
+    each = turned_hashes(thumbnails)                                                   # images x turns
+    nearest = np.bitwise_count(each ^ hashes[0]).argmin(1)
+    return np.where(nearest == 0, hashes, each[np.arange(len(each)), nearest])
 
 
 def _group_names(found: Joined, ids: list[str], given: set[str]) -> list[str]:

@@ -32,10 +32,12 @@ def _is_first_agreement(difference: Any, masks: Any, shared: Any) -> Any:
 
 
 @njit(cache=True)
-def pairs_sharing_bands(hashes: NDArray[np.uint64], masks: NDArray[np.uint64], shared: NDArray[np.int64],
-                        key_bits: NDArray[np.uint64], max_distance: int, first: NDArray[np.int32],
-                        second: NDArray[np.int32], found: int) -> int:
+def pairs_sharing_bands(hashes: NDArray[np.uint64], n_queries: int, masks: NDArray[np.uint64],
+                        shared: NDArray[np.int64], key_bits: NDArray[np.uint64], max_distance: int,
+                        first: NDArray[np.int32], second: NDArray[np.int32], found: int) -> int:
     """Number of pairs known after those that agree on the bands `shared` first were added from place `found` on.
+
+    All with all when `n_queries` is 0, else the first `n_queries` hashes with the others.
 
     When it exceeds the length of `first`, the pairs beyond were counted and not stored: call again with more room.
     """
@@ -59,8 +61,11 @@ def pairs_sharing_bands(hashes: NDArray[np.uint64], masks: NDArray[np.uint64], s
     low = 0
     for bucket in range(buckets):
         high = start[bucket]
-        for one in range(low, high - 1):
-            for other in range(one + 1, high):
+        middle = low                    # where the queries of the bucket end: the sort keeps the order of rows
+        while n_queries and middle < high and rows[middle] < n_queries:
+            middle += 1
+        for one in range(low, middle if n_queries else high - 1):
+            for other in range(middle if n_queries else one + 1, high):
                 difference = sorted_hashes[one] ^ sorted_hashes[other]
                 if _bit_count(difference) <= max_distance and _is_first_agreement(difference, masks, shared):
                     if found < len(first):

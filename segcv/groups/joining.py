@@ -17,10 +17,11 @@ class Link:
     second: str
     groups: tuple[str, str]
     distance: int
+    turn: str
     identical: bool
 
     def __str__(self) -> str:
-        how = "identical" if self.identical else f"{self.distance} bits apart"
+        how = "identical" if self.identical else f"{self.distance} bits apart{self.turn and ', ' + self.turn}"
         return f"{self.groups[0]} and {self.groups[1]} ({self.first} and {self.second}, {how})"
 
 
@@ -30,7 +31,8 @@ class Joined:
 
     component: list[int]                # least row of the component, per row
     names: list[tuple[str, ...]]        # given groups in the row's component, sorted
-    partner: list[str]                  # image id it was linked to first; "" for none
+    partner: list[str]                  # what it was linked to first: "near-duplicate of b (flipped ...)"; "" for none
+    turned: list[bool]                  # was that a turned copy?
     joined: list[Link] = field(default_factory=list)
     kept_apart: list[Link] = field(default_factory=list)
 
@@ -49,20 +51,22 @@ def join(image_ids: Sequence[str], labels: Sequence[str], pairs: pd.DataFrame, *
     size = np.bincount([_root(parent, row) for row in range(len(parent))], minlength=len(parent)).tolist()
     names = {row: {label} for label, row in first_of.items()}      # given groups per root
     place = {image_id: row for row, image_id in enumerate(image_ids)}
-    partner = [""] * len(parent)
+    partner, turned = [""] * len(parent), [False] * len(parent)
     joined: list[Link] = []
     refused: list[tuple[int, int, Link]] = []
-    columns = (pairs[name].tolist() for name in ("first", "second", "distance", "identical"))
-    for first, second, distance, identical in zip(*columns, strict=True):
+    columns = (pairs[name].tolist() for name in ("first", "second", "distance", "turn", "identical"))
+    for first, second, distance, turn, identical in zip(*columns, strict=True):
         one, other = place[first], place[second]
         a, b = _root(parent, one), _root(parent, other)
         if a != b and a in names and b in names:
-            link = Link(first, second, (min(names[a]), min(names[b])), distance, identical)
+            link = Link(first, second, (min(names[a]), min(names[b])), distance, turn, identical)
             if not identical and size[a] + size[b] > largest:
                 refused.append((a, b, link))
                 continue
             joined.append(link)
-        partner[one], partner[other] = partner[one] or second, partner[other] or first
+        for row, linked in ((one, second), (other, first)):
+            if not partner[row]:
+                partner[row], turned[row] = _alike(linked, turn), bool(turn)
         if a != b:
             low, high = min(a, b), max(a, b)
             parent[high] = low
@@ -75,7 +79,12 @@ def join(image_ids: Sequence[str], labels: Sequence[str], pairs: pd.DataFrame, *
         ends = _root(parent, a), _root(parent, b)
         if ends[0] != ends[1]:
             apart.setdefault((min(ends), max(ends)), link)
-    return Joined(roots, [tuple(sorted(names.get(root, ()))) for root in roots], partner, joined, list(apart.values()))
+    return Joined(roots, [tuple(sorted(names.get(root, ()))) for root in roots], partner, turned, joined,
+                  list(apart.values()))
+
+
+def _alike(image_id: str, turn: str) -> str:
+    return f"near-duplicate of {image_id}{turn and f' ({turn})'}"
 
 
 def _root(parent: list[int], row: int) -> int:

@@ -9,22 +9,19 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
 from segcv.errors import GroupError
-from segcv.groups.hamming import hamming_pairs
-
-SIDE = 32                  # of a thumbnail, in pixels
-LEAST_CORRELATION = 0.9    # of two thumbnails, for a pair to count as look-alike
-CONTRAST = 16.0            # grey levels; below it a thumbnail says little, and more agreement is asked for
-DULL_CORRELATION, DULL_DIFFERENCE = 0.95, 12.0
+from segcv.groups.hamming import hamming_matches, hamming_pairs
+from segcv.groups.turns import SIDE, TURNS, turned_hashes
+from segcv.groups.verifying import verified
 
 
-def near_duplicate_pairs(looks: pd.DataFrame, *, max_distance: int) -> pd.DataFrame:
-    """Verified look-alikes: first, second (image ids, first < second), distance (bits), correlation, identical.
+def near_duplicate_pairs(looks: pd.DataFrame, *, max_distance: int, turns: bool = False) -> pd.DataFrame:
+    """Verified look-alikes: first, second (image ids, first < second), distance (bits), correlation, turn, identical.
 
     `looks` holds image_id, phash (uint64), flat (bool), thumbnail (bytes of 32 x 32 uint8) and maybe image_hash (of
     the file's content). A pair is reported when its hashes differ in at most `max_distance` of 64 bits and its
-    thumbnails correlate by at least 0.9; where one has little contrast (standard deviation below 16) by 0.95 with a
-    mean difference of at most 12 grey levels. Flat images are never compared. `identical`: equal hash and thumbnail,
-    or equal content. Of n identical images each is paired with the first only, and stands for it in other pairs.
+    thumbnails show the same picture (`verified`); with `turns` also when that holds after one of the flips and quarter
+    turns that `turn` names ("" for none). Flat images are never compared. `identical`: equal hash and thumbnail, or
+    equal content. Of n identical images each is paired with the first only, and stands for it in other pairs.
     Sorted by identical first, then distance, correlation, ids: the order of rows has no influence.
     """
     if not 0 <= max_distance <= 64:
@@ -32,20 +29,24 @@ def near_duplicate_pairs(looks: pd.DataFrame, *, max_distance: int) -> pd.DataFr
     seen = looks[~looks["flat"].astype(bool)].sort_values("image_id", ignore_index=True)
     ids = seen["image_id"].to_numpy(dtype=object)
     hashes = seen["phash"].to_numpy(np.uint64)
-    pictures = seen["thumbnail"].to_numpy(dtype=object)
+    pictures = np.frombuffer(b"".join(seen["thumbnail"]), np.uint8).reshape(len(ids), SIDE, SIDE)
     stands_for = _first_of_equals(seen)                                   # images -> first image that equals it
     faces = np.flatnonzero(stands_for == np.arange(len(ids)))
     copies = np.flatnonzero(stands_for != np.arange(len(ids)))
-    one, other = _near_faces(hashes, faces, max_distance)
-    correlation, alike = _verified(pictures, one, other)
-    one, other, correlation = one[alike], other[alike], correlation[alike]
+    near = _near(hashes[faces], max_distance)
+    if turns:
+        near = pd.concat([near, _near_turned(hashes[faces], pictures[faces], max_distance)])
+    one, other = faces[near["one"].to_numpy()], faces[near["other"].to_numpy()]
+    near["correlation"], same = verified(pictures, one, other, near["turn"].to_numpy(np.int64))
+    near = near.assign(one=one, other=other)[same].sort_values(["distance", "turn"], kind="stable")
+    near = near.drop_duplicates(["one", "other"])
     pairs = pd.DataFrame({
-        "first": ids[np.concatenate([stands_for[copies], one])],
-        "second": ids[np.concatenate([copies, other])],
-        "distance": np.concatenate([np.zeros(len(copies), np.int64),
-                                    np.bitwise_count(hashes[one] ^ hashes[other]).astype(np.int64)]),
-        "correlation": np.concatenate([np.ones(len(copies)), correlation]),
-        "identical": np.arange(len(copies) + len(one)) < len(copies),
+        "first": ids[np.concatenate([stands_for[copies], near["one"]])],
+        "second": ids[np.concatenate([copies, near["other"]])],
+        "distance": np.concatenate([np.zeros(len(copies), np.int64), near["distance"]]),
+        "correlation": np.concatenate([np.ones(len(copies)), near["correlation"]]),
+        "turn": [""] * len(copies) + [TURNS[turn] for turn in near["turn"]],
+        "identical": np.arange(len(copies) + len(near)) < len(copies),
     })
     return pairs.sort_values(["identical", "distance", "correlation", "first", "second"],
                              ascending=[False, True, False, True, True], ignore_index=True)
@@ -76,42 +77,41 @@ def _first_of_equals(seen: pd.DataFrame) -> NDArray[np.int64]:
     return first.to_numpy(np.int64)
 
 
-def _near_faces(hashes: NDArray[np.uint64], faces: NDArray[np.int64],
-                max_distance: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pairs of rows, smaller first, whose hashes are near; rows with equal hashes are paired all with all."""
-    distinct, which = np.unique(hashes[faces], return_inverse=True)
+def _near(hashes: NDArray[np.uint64], max_distance: int) -> pd.DataFrame:
+    """Pairs of rows, one < other, whose hashes are near; rows with equal hashes are paired all with all."""
+    distinct, which = np.unique(hashes, return_inverse=True)
     i, j, _ = hamming_pairs(distinct, max_distance=max_distance)
     i, j = (np.concatenate([ends, np.arange(len(distinct))]) for ends in (i, j))       # a hash is near itself
-    order = np.argsort(which, kind="stable")
-    start = np.searchsorted(which[order], np.arange(len(distinct) + 1))
-    count = np.diff(start)                                                # rows per distinct hash
-    sizes = count[i] * count[j]
+    a, b = _members(i, j, which, which, len(distinct), len(distinct))
+    twice = (which[a] == which[b]) & (a >= b)
+    one, other = np.minimum(a, b)[~twice], np.maximum(a, b)[~twice]
+    return pd.DataFrame({"one": one, "other": other, "turn": 0,
+                         "distance": np.bitwise_count(hashes[one] ^ hashes[other]).astype(np.int64)})
+
+
+def _near_turned(hashes: NDArray[np.uint64], pictures: NDArray[np.uint8], max_distance: int) -> pd.DataFrame:
+    """Pairs of rows, one < other, of which the second's hash after a turn is near the first's."""
+    turned = turned_hashes(pictures)[:, 1:]                                            # rows x turns
+    distinct, which = np.unique(hashes, return_inverse=True)
+    distinct_turned, which_turned = np.unique(turned.ravel(), return_inverse=True)
+    i, j, _ = hamming_matches(distinct, distinct_turned, max_distance=max_distance)
+    one, place = _members(i, j, which, which_turned, len(distinct), len(distinct_turned))
+    other, turn = place // turned.shape[1], place % turned.shape[1]
+    later = one < other                    # the other way round the pair is found with the turn back
+    one, other, turn = one[later], other[later], turn[later]
+    return pd.DataFrame({"one": one, "other": other, "turn": turn + 1,
+                         "distance": np.bitwise_count(hashes[one] ^ turned[other, turn]).astype(np.int64)})
+
+
+def _members(i: NDArray[np.int64], j: NDArray[np.int64], which: NDArray[np.int64], which_other: NDArray[np.int64],
+             n_distinct: int, n_other: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """All pairs of rows (a, b) with which[a] == i[k] and which_other[b] == j[k], for every k."""
+    rows, rows_other = np.argsort(which, kind="stable"), np.argsort(which_other, kind="stable")
+    start = np.searchsorted(which[rows], np.arange(n_distinct + 1))
+    start_other = np.searchsorted(which_other[rows_other], np.arange(n_other + 1))
+    count, count_other = np.diff(start), np.diff(start_other)
+    sizes = count[i] * count_other[j]
     pair = np.repeat(np.arange(len(i)), sizes)
     within = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    one = faces[order[start[i[pair]] + within // count[j[pair]]]]
-    other = faces[order[start[j[pair]] + within % count[j[pair]]]]
-    twice = (i[pair] == j[pair]) & (one >= other)
-    return np.minimum(one, other)[~twice], np.maximum(one, other)[~twice]
-
-
-def _verified(pictures: NDArray[np.object_], one: NDArray[np.int64],
-              other: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Correlation of the two thumbnails of each pair, in [-1, 1], and whether they are alike."""
-    correlation, alike = np.empty(len(one)), np.empty(len(one), bool)
-    for start in range(0, len(one), 4096):
-        part = slice(start, start + 4096)
-        a, b = _thumbnails(pictures[one[part]]), _thumbnails(pictures[other[part]])     # pairs x 1024
-        difference = np.abs(a - b).mean(1)
-        a, b = a - a.mean(1, keepdims=True), b - b.mean(1, keepdims=True)
-        spread_a, spread_b = np.sqrt((a * a).mean(1)), np.sqrt((b * b).mean(1))
-        both = spread_a * spread_b
-        correlation[part] = np.divide((a * b).mean(1), both, out=np.zeros(len(a)), where=both > 0)
-        dull = np.minimum(spread_a, spread_b) < CONTRAST
-        strict = (correlation[part] >= DULL_CORRELATION) & (difference <= DULL_DIFFERENCE)
-        alike[part] = np.where(dull, strict, correlation[part] >= LEAST_CORRELATION)
-    return correlation, alike
-
-
-def _thumbnails(pictures: NDArray[np.object_]) -> NDArray[np.float64]:
-    flat = np.frombuffer(b"".join(pictures), np.uint8)
-    return flat.reshape(len(pictures), SIDE * SIDE).astype(np.float64)
+    return (rows[start[i[pair]] + within // count_other[j[pair]]],
+            rows_other[start_other[j[pair]] + within % count_other[j[pair]]])

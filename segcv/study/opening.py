@@ -88,7 +88,7 @@ def _make(beside: Path, *, data: DataSettings, group: GroupSettings, split: Spli
                              workers=max(1, workers), progress=progress)
         looks = profile.looks.merge(profile.images[["image_id", "image_hash"]], on="image_id")
         grouped = assign_groups(images, looks, pattern=group.pattern, max_distance=group.near_duplicates,
-                                folds=split.folds or 2)
+                                turns=group.turns, folds=split.folds or 2)
         _warn_alone(grouped)
         roles = _roles(with_size(grouped, profile.images), profile, labels, split)
         propose_blocks(with_size(grouped, profile.images), roles, split)

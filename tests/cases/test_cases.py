@@ -13,7 +13,6 @@ CASES = CHECKOUT.parent / "shared" / "cases"
 NEEDS_AUDIT = "there is no command audit yet"
 EXPECTED_TO_FAIL = {
     "R03": "comparison of two candidates on one results table is not a command yet",
-    "S10": "turned copies are not recognised by near-duplicate search yet",
 }
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segcv.groups import diameter, hamming_pairs
+from segcv.groups import diameter, hamming_matches, hamming_pairs
 
 
 def planted(n: int, seed: int) -> np.ndarray:
@@ -61,6 +61,19 @@ def test_many_hashes_take_the_compiled_way_and_are_the_same():
                 for later in np.nonzero(np.bitwise_count(hashes[row] ^ hashes[row + 1:]) <= 5)[0].tolist()]
 
     assert list(zip(i.tolist(), j.tolist(), strict=True)) == expected
+
+
+@pytest.mark.parametrize("max_distance", [0, 3, 6])
+def test_two_sets_are_joined_as_all_with_all_joins_them(max_distance):
+    hashes = planted(500, seed=max_distance)
+    some, others = hashes[:200], np.concatenate([hashes[200:], hashes[:50]])
+    expected = [(i, j) for i, a in enumerate(some.tolist()) for j, b in enumerate(others.tolist())
+                if (a ^ b).bit_count() <= max_distance]
+
+    for shared in (0, 1, 2):
+        i, j, distance = hamming_matches(some, others, max_distance=max_distance, shared_bands=shared)
+        assert list(zip(i.tolist(), j.tolist(), strict=True)) == expected
+        assert distance.tolist() == np.bitwise_count(some[i] ^ others[j]).tolist()
 
 
 @given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=30))
