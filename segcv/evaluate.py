@@ -95,8 +95,12 @@ def reading_of(settings: EvaluateCommand, labels: LabelMap) -> Reading:
     check_size_rule(settings.size)
     if settings.kind != "labels" and settings.predicted_values is not None:
         raise ConfigError(f"predicted_values={settings.predicted_values} has an effect with kind=labels only.")
+    if len(settings.spacing) != 2:
+        raise ConfigError(f"spacing={settings.spacing} must be two distances: down, across.")
     return Reading(labels, predicted_coding(labels, values=settings.predicted_values), form, settings.size,
-                   settings.data.max_pixels)
+                   settings.data.max_pixels, metrics=tuple(settings.metrics),
+                   spacing=(settings.spacing[0], settings.spacing[1]), tolerance=settings.tolerance,
+                   histograms=settings.histograms)
 
 
 def classes_in_mean(settings: EvaluateCommand, labels: LabelMap) -> list[int] | None:
@@ -150,9 +154,9 @@ def evaluate(settings: EvaluateCommand, job: Job, reading: Reading,
         return done, read_json(done / "summary.json"), False
     with claimed(runs, key) as working:
         started = time.monotonic()
-        image_ids, counts = score_run(plan, reading, run_id=key.run_id, out=working, workers=settings.workers,
-                                      progress=progress_bar)
-        numbers = summary_of(image_ids, counts, class_names=reading.labels.names, in_mean=in_mean,
+        scores = score_run(plan, reading, run_id=key.run_id, out=working, workers=settings.workers,
+                           progress=progress_bar)
+        numbers = summary_of(scores, class_names=reading.labels.names, in_mean=in_mean, spacing=reading.spacing,
                              majority=majority_of(split, plan, n_classes=reading.labels.n_classes))
         write_json(working / "summary.json", {
             "run_id": key.run_id, "candidate": key.candidate, "data_id": split.data_id, "split_id": split.split_id,
@@ -166,7 +170,8 @@ def evaluate(settings: EvaluateCommand, job: Job, reading: Reading,
 
 def config_of(settings: EvaluateCommand, split: Split) -> dict[str, Any]:
     """What decides the scores besides the cell and the predictions themselves."""
-    names = ("kind", "channels", "threshold", "scale", "key", "predicted_values", "size")
+    names = ("kind", "channels", "threshold", "scale", "key", "predicted_values", "size", "metrics", "spacing",
+             "tolerance")
     return {"trained": "elsewhere", "data": {"data_id": split.data_id}, "split": {"split_id": split.split_id},
             **{name: getattr(settings, name) for name in names}}
 

@@ -160,6 +160,10 @@ class EvaluateCommand:
     predicted_values: Any = None         # ids, masks, or {stored value: class id} of predicted labels
     size: str = "nearest"                # predictions of another size: nearest, stretch, refuse
     foreground: list[Any] | None = None  # classes (ids or names) the means go over; null: all
+    metrics: list[str] = field(default_factory=list)       # boundary metrics to add: hd95_max, nsd, boundary_iou, ...
+    spacing: list[float] = field(default_factory=lambda: [1.0, 1.0])     # of pixel centres, down and across
+    tolerance: float | None = None       # of nsd, in the units of spacing
+    histograms: bool = True              # of probabilities: calibration, AUROC, thresholds
     repeat: int | None = None            # which, where the path does not say; chosen where it does
     fold: int | None = None
     seed: int | None = None

@@ -8,8 +8,14 @@
 from segcv.scoring.arrays import check_file
 from segcv.scoring.finding import find_predictions
 from segcv.scoring.forms import PredictionForm
+from segcv.scoring.histograms import (
+    histogram_of,
+    probability_scores,
+    read_histograms,
+    threshold_counts,
+)
 from segcv.scoring.images import ImageScore, score_image
-from segcv.scoring.items import Item, Reading, Scored, score_item
+from segcv.scoring.items import score_item
 from segcv.scoring.patches import overlapping_patches
 from segcv.scoring.plans import RunPlan, plan_runs, roles_of_plans
 from segcv.scoring.proof import HeldOutProof, check_held_out
@@ -24,10 +30,13 @@ from segcv.scoring.score_tables import (
 )
 from segcv.scoring.sizes import check_size_rule, nearest
 from segcv.scoring.summary import summary_of, summary_text
+from segcv.scoring.tally import Item, Reading, Scored
+from segcv.scoring.writing import RunScores
 
 __all__ = [
-    "HeldOutProof", "ImageCounts", "ImageScore", "Item", "PredictionForm", "Reading", "RunPlan", "ScoreTables",
-    "Scored", "check_file", "check_held_out", "check_size_rule", "counts_of", "find_predictions", "nearest",
-    "overlapping_patches", "plan_runs", "read_confusion", "read_image_facts", "read_scores", "roles_of_plans",
-    "score_image", "score_item", "score_run", "summary_of", "summary_text",
+    "HeldOutProof", "ImageCounts", "ImageScore", "Item", "PredictionForm", "Reading", "RunPlan", "RunScores",
+    "ScoreTables", "Scored", "check_file", "check_held_out", "check_size_rule", "counts_of", "find_predictions",
+    "histogram_of", "nearest", "overlapping_patches", "plan_runs", "probability_scores", "read_confusion",
+    "read_histograms", "read_image_facts", "read_scores", "roles_of_plans", "score_image", "score_item", "score_run",
+    "summary_of", "summary_text", "threshold_counts",
 ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +34,7 @@ class ImageScore:
     mean_top_probability: float              # NaN: unknown
     truth_size: tuple[int, int]              # height, width
     predicted_size: tuple[int, int]          # height, width, before the prediction was brought to the truth's size
+    metrics: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)     # mask metrics by name, classes
 
     @property
     def outside_label_set(self) -> int:
@@ -71,8 +73,8 @@ def score_image(truth: NDArray[Any], prediction: NDArray[Any], *, labels: LabelM
 
 
 def score_of_confusion(matrix: NDArray[np.int64], *, run_id: str, image_id: str, group_id: str, source_id: str,
-                       mean_top_probability: float, truth_size: tuple[int, int],
-                       predicted_size: tuple[int, int]) -> ImageScore:
+                       mean_top_probability: float, truth_size: tuple[int, int], predicted_size: tuple[int, int],
+                       metrics: Mapping[str, NDArray[np.float64]] | None = None) -> ImageScore:
     """The score of an image whose pixels are counted: truth x predicted, the last column outside the label set."""
     n_classes = len(matrix)
     true, predicted = np.nonzero(matrix)                            # sorted by true, then predicted
@@ -81,4 +83,4 @@ def score_of_confusion(matrix: NDArray[np.int64], *, run_id: str, image_id: str,
     cells = np.stack([true, np.where(outside, -1, predicted), matrix[true, predicted]], axis=1)[order]
     return ImageScore(run_id=run_id, image_id=image_id, group_id=group_id, source_id=source_id, n_classes=n_classes,
                       cells=cells.astype(np.int64), mean_top_probability=float(mean_top_probability),
-                      truth_size=truth_size, predicted_size=predicted_size)
+                      truth_size=truth_size, predicted_size=predicted_size, metrics=metrics or {})

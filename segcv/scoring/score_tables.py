@@ -66,6 +66,7 @@ class ScoreTables:
             "class_id": np.tile(np.arange(n_classes), len(ordered)),
             "group_id": repeated("group_id"), "source_id": repeated("source_id"),
             "tp": tp, "fp": fp, "fn": fn, "valid": valid,
+            **{name: np.concatenate([score.metrics[name] for score in ordered]) for name in ordered[0].metrics},
         }), where="scores")
 
     def confusion(self) -> pd.DataFrame:
@@ -90,6 +91,7 @@ class ScoreTables:
             "run_id": [score.run_id for score in ordered], "image_id": [score.image_id for score in ordered],
             "mean_top_probability": [score.mean_top_probability for score in ordered],
             "outside_label_set": [score.outside_label_set for score in ordered],
+            "height": [score.truth_size[0] for score in ordered], "width": [score.truth_size[1] for score in ordered],
         }), where="image facts")
 
     def write(self, folder: Path) -> None:

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from segcv.metrics import (
     METRICS,
-    Counts,
     cells_by_state,
     class_scores,
     false_alarm_rate,
     frequency_weighted_iou,
+    image_diagonal,
     image_scores,
     majority_class,
     mdice_class,
@@ -26,11 +27,17 @@ from segcv.metrics import (
     miou_image,
     miou_pooled,
     miss_rate,
+    penalised,
     pixel_accuracy,
     policy_span,
     pooled_scores,
     trivial_counts,
 )
+from segcv.scoring.histograms import probability_scores
+from segcv.scoring.tally import BOUNDARY_METRICS, DISTANCES
+from segcv.scoring.writing import RunScores
+
+FloatArray = NDArray[np.float64]
 
 POLICY = "union"
 AVERAGES = {"pooled_miou": ("miou_pooled", miou_pooled), "mean_of_image_miou": ("miou_image", miou_image),
@@ -38,14 +45,16 @@ AVERAGES = {"pooled_miou": ("miou_pooled", miou_pooled), "mean_of_image_miou": (
             "mean_of_image_mdice": ("mdice_image", mdice_image), "mean_of_class_mdice": ("mdice_class", mdice_class)}
 
 
-def summary_of(image_ids: Sequence[str], counts: Counts, *, class_names: Sequence[str],
-               in_mean: Sequence[int] | None = None, majority: int | None = None) -> dict[str, Any]:
+def summary_of(scores: RunScores, *, class_names: Sequence[str], in_mean: Sequence[int] | None = None,
+               majority: int | None = None, spacing: tuple[float, float] = (1.0, 1.0)) -> dict[str, Any]:
     """Every number of one run by name, for programs; NaN where undefined.
 
     Means go over the classes `in_mean` (None: all) and leave out cells whose class is in neither mask (policy union);
     `n_*_in_mean` count what is left. `majority`: the most common class of the training pixels, for the trivial
-    predictor; None takes that of the scored pixels, which flatters it.
+    predictor; None takes that of the scored pixels, which flatters it. Distances that are infinite because one object
+    is missing count in means as the image's diagonal (in units of `spacing`), and how many they are stands beside.
     """
+    counts = scores.counts
     chosen = list(range(counts.n_classes)) if in_mean is None else sorted(in_mean)
     means = counts.take(classes=chosen)
     of_training = majority is not None
@@ -75,9 +84,35 @@ def summary_of(image_ids: Sequence[str], counts: Counts, *, class_names: Sequenc
         if name in ("iou", "dice"):
             numbers[f"{name}_per_image_and_class"] = cells.tolist()
     numbers["n_images_in_mean_per_class"] = (counts.union > 0).sum(axis=0).tolist()
-    numbers |= {"image_ids": list(image_ids), "miou_per_image": per_image.tolist(),
+    if scores.histogram is not None:
+        numbers |= probability_scores(scores.histogram)
+    for name, values in scores.metrics.items():
+        numbers |= _outlines(name, values, scores, chosen, spacing)
+    numbers |= {"image_ids": list(scores.image_ids), "miou_per_image": per_image.tolist(),
                 "mdice_per_image": image_scores(means, metric="dice").tolist()}
     return numbers
+
+
+def _outlines(name: str, values: FloatArray, scores: RunScores, chosen: Sequence[int],
+              spacing: tuple[float, float]) -> dict[str, Any]:
+    """A boundary metric: its cells (inf as text), means over images, and of how many cells one side was missing."""
+    diagonals = np.array([image_diagonal((int(height), int(width)), spacing=spacing) for height, width in scores.sizes])
+    filled = penalised(values, penalty=diagonals[:, None]) if name in DISTANCES else values       # images x classes
+    defined = ~np.isnan(filled)
+    number = defined.sum(axis=0)
+    mean = np.divide(np.where(defined, filled, 0).sum(axis=0), number, out=np.full(number.shape, np.nan),
+                     where=number > 0)                                                             # classes
+    kept = mean[list(chosen)]
+    one_side = defined & ((scores.counts.truth == 0) != (scores.counts.predicted == 0))
+    return {
+        f"{name}_per_image_and_class": [["inf" if math.isinf(cell) else cell for cell in row] for row in
+                                        values.tolist()],
+        f"mean_{name}_per_class_over_images": mean.tolist(),
+        f"mean_{name}": float(np.nanmean(kept)) if not np.isnan(kept).all() else math.nan,
+        f"n_{name}_missed_per_class": (one_side & (scores.counts.predicted == 0)).sum(axis=0).tolist(),
+        f"n_{name}_false_alarm_per_class": (one_side & (scores.counts.truth == 0)).sum(axis=0).tolist(),
+        f"n_{name}_both_empty_per_class": (~defined).sum(axis=0).tolist(),
+    }
 
 
 def summary_text(numbers: dict[str, Any]) -> str:
@@ -103,6 +138,15 @@ def summary_text(numbers: dict[str, Any]) -> str:
         f"always {names[trivial['class_id']]}, the most common class of the {trivial['of']}: mIoU of summed pixels "
         f"{_shown(trivial['pooled_miou'])}, mean over images {_shown(trivial['mean_of_image_miou'])}",
     ]
+    if "ece" in numbers:
+        ranks = ", ".join(f"{name} {_shown(value)}" for name, value in zip(names, numbers["auroc_per_class"],
+                                                                         strict=True))
+        lines.append(f"calibration error {_shown(numbers['ece'])}, Brier {_shown(numbers['brier'])}; AUROC {ranks} "
+                     "(chance 0.500)")
+    lines += [f"{name} {_shown(numbers[f'mean_{name}'])}, mean over classes of the mean over images; one side missing "
+              f"in {sum(numbers[f'n_{name}_missed_per_class'])} + {sum(numbers[f'n_{name}_false_alarm_per_class'])} "
+              f"cells (missed + false alarm){', counted as the image diagonal' if name in DISTANCES else ', counted 0'}"
+              for name in BOUNDARY_METRICS if f"mean_{name}" in numbers]
     return "\n".join(lines)
 
 

@@ -11,6 +11,7 @@ from segcv.tables.layouts import (
     CONFUSION,
     EXCLUDED,
     HELD_OUT,
+    HISTOGRAMS,
     HISTORY,
     IMAGE_FACTS,
     IMAGE_PROFILE,
@@ -26,8 +27,8 @@ from segcv.tables.progress import Progress, quiet
 from segcv.tables.schema import Column, Schema, read_csv
 
 __all__ = [
-    "CONFUSION", "EXCLUDED", "HELD_OUT", "HISTORY", "IMAGES", "IMAGE_FACTS", "IMAGE_PROFILE", "IMAGE_SUFFIXES",
-    "LEDGER", "MASK_PROFILE", "ROLES", "SCORES", "TRAIN", "Column", "Progress", "Schema", "appending", "fingerprint",
-    "held", "make_once", "owner", "pair_folders", "quiet", "read_csv", "read_images", "read_json", "replacing",
-    "stream", "write_images", "write_json", "write_text",
+    "CONFUSION", "EXCLUDED", "HELD_OUT", "HISTOGRAMS", "HISTORY", "IMAGES", "IMAGE_FACTS", "IMAGE_PROFILE",
+    "IMAGE_SUFFIXES", "LEDGER", "MASK_PROFILE", "ROLES", "SCORES", "TRAIN", "Column", "Progress", "Schema", "appending",
+    "fingerprint", "held", "make_once", "owner", "pair_folders", "quiet", "read_csv", "read_images", "read_json",
+    "replacing", "stream", "write_images", "write_json", "write_text",
 ]

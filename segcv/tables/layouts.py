@@ -69,6 +69,7 @@ IMAGE_FACTS = Schema(
     (
         Column("run_id"), Column("image_id"),
         Column("mean_top_probability", "number", blank=True), Column("outside_label_set", "integer"),
+        Column("height", "integer", required=False), Column("width", "integer", required=False),
     ),
     key=("run_id", "image_id"),
 )
@@ -80,6 +81,15 @@ LEDGER = Schema(               # who was used for what, as read; inner -1: a ref
         Column("candidate"), Column("rows", "integer"),
     ),
     key=("fit_id", "group_id", "role"),
+)
+
+HISTOGRAMS = Schema(           # probability level/255 of every pixel and class; class -1: the largest of a pixel
+    "histograms",
+    (
+        Column("run_id"), Column("image_id"), Column("class_id", "integer"), Column("level", "integer"),
+        Column("wrong", "integer"), Column("right", "integer"),
+    ),
+    key=("run_id", "image_id", "class_id", "level"),
 )
 
 HISTORY = Schema(
