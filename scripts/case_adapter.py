@@ -17,7 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from PIL import Image
 
 COMMANDS = {"split", "train", "evaluate", "aggregate"}       # those that segcv has
 FOUND_AT = Path(__file__).parents[1]
@@ -43,6 +45,7 @@ SETTINGS: dict[str, Callable[[Any, Path], list[str]]] = {
     "mask_values": lambda value, case: [f"data.values={quoted(value)}"],
     "class_colors": lambda value, case: ["data.colors=" + quoted(
         {f"{red:02X}{green:02X}{blue:02X}": int(class_id) for class_id, (red, green, blue) in value.items()})],
+    "mask_source": lambda value, case: [f"data.annotations.format={value}"],
     "in_channels": lambda value, case: [f"data.bands={value}"],
     "image_dir": lambda value, case: [f"data.images={quoted(str(case / value))}"],
     "mask_dir": lambda value, case: [f"data.masks={quoted(str(case / value))}"],
@@ -121,6 +124,26 @@ class Outcome:
             found.append(bool(train.max() < held_out.min()))
         return bool(found) and all(found)
 
+    def expected(self, key: str) -> Any:
+        return json.loads((self.case / "case.json").read_text(encoding="utf-8"))["expected"][key]
+
+    def drawn_mask(self, image_path: str | None = None) -> Any:
+        """The mask drawn from the annotations of an image, or of the only one."""
+        image_id = "**/*" if image_path is None else Path(image_path).with_suffix("").as_posix()
+        with Image.open(self.only(f".segcv/annotations/*/masks/{image_id}.png")) as mask:
+            return np.asarray(mask)
+
+    def class_at(self) -> Any:
+        """The classes found at the places that the case names: [row, column, class], of one image or of each."""
+        def found(image_path: str | None, places: list[list[int]]) -> list[list[int]]:
+            mask = self.drawn_mask(image_path)
+            return [[row, column, int(mask[row, column])] for row, column, _ in places]
+
+        asked = self.expected("class_at")
+        if isinstance(asked, dict):
+            return {image_path: found(image_path, places) for image_path, places in asked.items()}
+        return found(None, asked)
+
     def preprocessing(self) -> dict[str, Any]:
         return self.json("runs/*/repeat-*/fold-*/seed-*/model/model.json")["preprocessing"]
 
@@ -182,6 +205,9 @@ RESULTS: dict[str, Callable[[Outcome], Any]] = {
     "same_group": lambda out: partition(out.images["group_id"].tolist()),
     "order_of_rows_by_time": lambda out: out.order_by_time(),
     "every_train_time_before_every_test_time": lambda out: out.trains_on_the_past(),
+    "class_ids_present": lambda out: {image_path: np.unique(out.drawn_mask(image_path)).tolist()
+                                      for image_path in out.expected("class_ids_present")},
+    "class_at": lambda out: out.class_at(),
     "norm_mean_0_255": lambda out: out.preprocessing()["mean"],
     "norm_std_0_255": lambda out: out.preprocessing()["std"],
     "norm_mean_native": lambda out: out.preprocessing()["mean"],

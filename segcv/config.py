@@ -18,17 +18,17 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from segcv.errors import SegcvError, SegcvWarning
-from segcv.settings import AggregateCommand, EvaluateCommand, SplitCommand, TrainCommand
+from segcv.settings import AggregateCommand, ConvertCommand, EvaluateCommand, SplitCommand, TrainCommand
 
 Item = TypeVar("Item")
 
 _COMMANDS: dict[str, type] = {"split": SplitCommand, "train": TrainCommand, "evaluate": EvaluateCommand,
-                              "aggregate": AggregateCommand}
+                              "aggregate": AggregateCommand, "convert": ConvertCommand}
 for _name, _schema in _COMMANDS.items():
     ConfigStore.instance().store(name=f"{_name}_schema", node=_schema)
 
 _EXAMPLES = {"fold": "0", "data.root": "FOLDER", "data.table": "images.csv", "split.table": "folds.csv",
-             "predictions": "FOLDER"}
+             "predictions": "FOLDER", "out": "FOLDER"}
 _PLACES = re.compile(r"([\w.+@/-]+)=([^\"'{\[\s]*\{[a-z_]+\}.*)", re.DOTALL)      # setting=path/{place}.png
 
 

@@ -9,13 +9,24 @@ TARGETS = ("equal_group", "equal_row", "group_pooled", "pooled")     # what the 
 
 
 @dataclass
+class AnnotationSettings:
+    """Annotation files instead of masks: mask_path, or data.masks, names them; data.classes lists the classes."""
+
+    format: str | None = None            # coco, labelme, cvat (for images); null: masks are pictures
+    labels: Any = None                   # {label in the files: class name, or ignore}, where they differ
+    outside: str | None = None           # what pixels in no region are: a class, or ignore; null: the class background
+    overlap: str = "later"               # which region counts: later in the file, smaller, or refuse other classes
+    crowd: str = "class"                 # COCO's crowd regions: class, or ignore
+
+
+@dataclass
 class DataSettings:
     """Which images, which masks, and what the mask values mean. Nothing named: the demo data are made and used."""
 
     name: str | None = None              # default: the name of the folder that holds the table or the images
     table: str | None = None             # CSV with image_path, mask_path; paths relative to it
     images: str | None = None            # or two folders, paired by relative path without suffix
-    masks: str | None = None
+    masks: str | None = None             # with annotations: a file, or a folder of files
     mask_suffix: str = ""                # what mask names add to image names: _mask
     root: str | None = None              # folder a ready data config starts from
     classes: list[str] | None = None     # class names in the order of their ids
@@ -26,6 +37,7 @@ class DataSettings:
     bands: int | None = None             # bands every image must have
     nodata: float | None = None          # image value of pixels without data
     max_pixels: int = 100_000_000        # larger images are refused before they are decoded
+    annotations: AnnotationSettings = field(default_factory=AnnotationSettings)
 
 
 @dataclass
@@ -124,6 +136,13 @@ class SplitCommand:
     split: SplitSettings = field(default_factory=SplitSettings)
     splits: str = "splits"               # where split folders are kept
     cache: str = ".segcv"                # where demo data are kept
+    workers: int = 2
+
+
+@dataclass
+class ConvertCommand:
+    data: DataSettings = field(default_factory=DataSettings)
+    out: str = "???"                     # folder of the masks and their table; must not be there yet
     workers: int = 2
 
 

@@ -30,7 +30,7 @@ ROOMS = {                       # room -> rooms it may enter, by their doors
     "launching": {"tables"},
     "reporting": {"tables", "metrics", "statistics"},
 }
-COMMANDS = {"split", "train", "evaluate", "aggregate"}
+COMMANDS = {"split", "train", "evaluate", "aggregate", "convert"}
 SHARED_FILES = {"errors", "settings", "config"}       # beside the commands; rooms see only what ROOMS says
 OWNERS = {                      # outside library -> the only places that import it
     "hydra": {"config", "hydra_plugins"} | COMMANDS,
@@ -43,6 +43,7 @@ OWNERS = {                      # outside library -> the only places that import
     "segmentation_models_pytorch": {"training"},
     "albumentations": {"training"},
     "PIL": {"pixels"},
+    "pycocotools": {"pixels"},
     "tifffile": {"pixels"},
     "rasterio": {"pixels"},
     "nibabel": {"pixels"},

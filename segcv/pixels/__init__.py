@@ -4,6 +4,9 @@ The only room that opens an image or mask file. Images are H x W x bands in thei
 class ids 0..C-1 and `LabelMap.void`. What is fitted (Preprocessing) opens the rows it is given and no other.
 """
 
+from segcv.pixels.annotation_entries import annotations_id, labels_found
+from segcv.pixels.annotation_rules import AnnotationRules, annotation_rules
+from segcv.pixels.converting import Conversion, convert_annotations
 from segcv.pixels.declared import infer_label_map, label_map
 from segcv.pixels.files import MAX_PIXELS
 from segcv.pixels.flight_strips import CLASS_NAMES as FLIGHT_STRIP_CLASSES
@@ -20,8 +23,9 @@ from segcv.pixels.windows import OpenMask, open_mask
 from segcv.pixels.writing import thumbnail, write_mask
 
 __all__ = [
-    "FLIGHT_STRIP_CLASSES", "MAX_PIXELS", "LabelMap", "Look", "MaskCounts", "OpenMask", "PredictedCoding",
-    "Preprocessing", "Profile", "changed_images", "check_data", "count_masks", "data_id", "fit_preprocessing",
-    "infer_label_map", "label_map", "look", "open_mask", "predicted_coding", "read_image", "refuse_unlabelled",
-    "thumbnail", "valid_pixels", "write_flight_strips", "write_mask",
+    "FLIGHT_STRIP_CLASSES", "MAX_PIXELS", "AnnotationRules", "Conversion", "LabelMap", "Look", "MaskCounts", "OpenMask",
+    "PredictedCoding", "Preprocessing", "Profile", "annotation_rules", "annotations_id", "changed_images", "check_data",
+    "convert_annotations", "count_masks", "data_id", "fit_preprocessing", "infer_label_map", "label_map",
+    "labels_found", "look", "open_mask", "predicted_coding", "read_image", "refuse_unlabelled", "thumbnail",
+    "valid_pixels", "write_flight_strips", "write_mask",
 ]

@@ -6,7 +6,7 @@ import io
 import struct
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import cv2
 import numpy as np
@@ -15,14 +15,15 @@ from PIL import BmpImagePlugin, Image, ImageFile, JpegImagePlugin, PngImagePlugi
 
 from segcv.errors import ImageFileError
 from segcv.pixels.files import MAX_PIXELS, Fault, damaged, file_kind, read_bytes, refuse_broken_png, refuse_huge
-from segcv.pixels.tiff import TiffPicture, decode_tiff
+from segcv.pixels.tiff import TiffPicture, decode_tiff, tiff_size
 
-_OPENERS: dict[str, Callable[[io.BytesIO], ImageFile.ImageFile]] = {
+_OPENERS: dict[str, Callable[[IO[bytes]], ImageFile.ImageFile]] = {
     "PNG": PngImagePlugin.PngImageFile, "JPEG": JpegImagePlugin.JpegImageFile, "BMP": BmpImagePlugin.BmpImageFile,
 }
 _PNG_BANDS = {2: 3, 4: 2, 6: 4}      # of coloured and transparent pictures, by the colour type in the header
 _ORIENTATION = 274                   # the EXIF tag
 _EXACT_IN_FLOAT32 = 2**24
+_HEAD = 64                           # bytes that tell the kind of a file
 
 
 def read_image(path: Path, *, max_pixels: int = MAX_PIXELS) -> NDArray[Any]:
@@ -50,6 +51,29 @@ def decode_image(data: bytes, *, max_pixels: int = MAX_PIXELS) -> NDArray[Any]:
     picture = open_picture(data, max_pixels=max_pixels)
     samples = _picture_bands(picture, data)
     return turned(_native(samples.reshape(*samples.shape[:2], -1)), orientation(picture))
+
+
+def sizes(path: Path) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Height and width of an image as it is shown, and as it is stored, from its header alone.
+
+    They differ where an EXIF orientation turns it by 90°.
+
+    Raises:
+        ImageFileError: the file is missing, or has no readable header.
+    """
+    try:
+        kind = file_kind(read_bytes(path, first=_HEAD))
+        if kind == "TIFF":
+            height, width, how = tiff_size(path)
+        else:
+            with path.open("rb") as file:
+                picture = _OPENERS[kind](file)
+                height, width, how = picture.height, picture.width, orientation(picture)
+    except Fault as fault:
+        raise ImageFileError(fault.about(path)) from fault.__cause__
+    except Exception as error:
+        raise ImageFileError(damaged(error).about(path)) from error
+    return ((width, height) if how in (5, 6, 7, 8) else (height, width)), (height, width)
 
 
 def open_picture(data: bytes, *, max_pixels: int) -> Image.Image:

@@ -48,6 +48,18 @@ def decode_tiff(data: bytes, *, max_pixels: int) -> TiffPicture:
         raise damaged(error) from error
 
 
+def tiff_size(path: Path) -> tuple[int, int, int]:
+    """Height, width and orientation (1..8) in the header; raises Fault."""
+    try:
+        with tifffile.TiffFile(path) as file:
+            page = _only_page(file)
+            return int(page.imagelength), int(page.imagewidth), _orientation(page)
+    except Fault:
+        raise
+    except Exception as error:
+        raise damaged(error) from error
+
+
 @dataclass(slots=True)
 class TiffWindows:
     """A TIFF file open for reading by windows: only the strips or tiles that a window touches are decoded."""
@@ -71,9 +83,8 @@ class TiffWindows:
             height, width = int(page.imagelength), int(page.imagewidth)
             piece = (int(page.tilelength), int(page.tilewidth)) if page.is_tiled else (
                 min(int(page.rowsperstrip), height), width)
-            orientation = _picture(page, np.zeros((1, 1, 1), np.uint8)).orientation
-            if orientation != 1:
-                raise Fault(f"is to be turned (orientation {orientation}), and it is read by windows",
+            if _orientation(page) != 1:
+                raise Fault(f"is to be turned (orientation {_orientation(page)}), and it is read by windows",
                             "Write it upright.")
             if not page.is_memmappable and piece[0] * piece[1] > max_pixels:
                 raise Fault(f"is {height}x{width} (height x width) and compressed in pieces of {piece[0]}x{piece[1]}, "
@@ -175,10 +186,13 @@ def _picture(page: tifffile.TiffPage, samples: NDArray[Any]) -> TiffPicture:
         colormap = np.asarray(page.colormap)                                 # 3 x entries, 16-bit
         palette = (colormap >> 8 if colormap.max() > 255 else colormap).T.astype(np.uint8)
     extra = tuple(int(kind) for kind in page.extrasamples)
-    orientation = page.tags.get(274)
     return TiffPicture(_black_is_zero(samples, photometric, page), palette, int(page.bitspersample),
-                       bool(extra) and extra[-1] in (1, 2), int(orientation.value) if orientation is not None else 1,
-                       int(page.compression) in _LOSSY)
+                       bool(extra) and extra[-1] in (1, 2), _orientation(page), int(page.compression) in _LOSSY)
+
+
+def _orientation(page: tifffile.TiffPage) -> int:
+    tag = page.tags.get(274)
+    return int(tag.value) if tag is not None else 1
 
 
 def _by_pixel(planes: NDArray[Any]) -> NDArray[Any]:

@@ -3,8 +3,11 @@
 The one place where pixels, groups and splits meet; every command that needs data opens a study.
 """
 
+from segcv.study.annotations import convert
 from segcv.study.naming import demo_table, images_table
 from segcv.study.opening import Study, open_study, split_folder
 from segcv.study.truth import Truth, keep_roles, open_truth
 
-__all__ = ["Study", "Truth", "demo_table", "images_table", "keep_roles", "open_study", "open_truth", "split_folder"]
+__all__ = [
+    "Study", "Truth", "convert", "demo_table", "images_table", "keep_roles", "open_study", "open_truth", "split_folder",
+]

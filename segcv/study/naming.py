@@ -9,6 +9,7 @@ import pandas as pd
 from segcv.errors import ConfigError, GroupError
 from segcv.pixels import FLIGHT_STRIP_CLASSES, LabelMap, infer_label_map, label_map, write_flight_strips
 from segcv.settings import DataSettings, GroupSettings
+from segcv.study.annotations import annotated_images, refuse_unused, with_drawn_masks
 from segcv.tables import make_once, pair_folders, read_images
 
 DEMO = "demo"
@@ -23,12 +24,14 @@ def data_name(data: DataSettings) -> str:
 
 
 def images_table(data: DataSettings, *, cache: Path) -> pd.DataFrame:
-    """The images table that the settings name; the demo data are drawn into `cache` when nothing is named.
+    """The images table that the settings name; the demo data are drawn into `cache` when nothing is named, and so are
+    the masks of annotation files.
 
     Raises:
         ConfigError: a table and folders are both named, or one folder of two.
         TableError: the table or the folders cannot be read or paired.
     """
+    refuse_unused(data.annotations)
     if data.table is not None and (data.images is not None or data.masks is not None):
         raise ConfigError("data.table and data.images or data.masks are both given; name the table or the two folders.")
     if (data.images is None) != (data.masks is None):
@@ -36,6 +39,8 @@ def images_table(data: DataSettings, *, cache: Path) -> pd.DataFrame:
         raise ConfigError(f"data.{given} is given and data.{missing} is not; name both folders: data.{missing}=FOLDER")
     if data.mask_suffix and data.images is None:
         raise ConfigError(f"data.mask_suffix={data.mask_suffix} has an effect with data.images and data.masks only.")
+    if data.annotations.format is not None:
+        return with_drawn_masks(annotated_images(data), data, cache=cache)
     if data.table is not None:
         return read_images(Path(data.table))
     if data.images is not None and data.masks is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -49,16 +50,17 @@ def read_images(table: Path) -> pd.DataFrame:
     return IMAGES.check(frame, where=str(table))
 
 
-def pair_folders(images: Path, masks: Path, *, mask_suffix: str = "") -> pd.DataFrame:
+def pair_folders(images: Path, masks: Path, *, mask_suffix: str = "",
+                 mask_kinds: Collection[str] = IMAGE_SUFFIXES) -> pd.DataFrame:
     """The images table of two folders: image and mask belong together when they have the same image_id.
 
-    The id is the path below the folder, without suffix; `mask_suffix` is what mask names add to it (`_mask`).
-    Nothing is paired by position.
+    The id is the path below the folder, without suffix; `mask_suffix` is what mask names add to it (`_mask`), and
+    `mask_kinds` are the suffixes of mask files. Nothing is paired by position.
 
     Raises:
         TableError: a folder is missing or empty, an id repeats, or an image or mask has no partner.
     """
-    found = {"image": _by_id(images, ""), "mask": _by_id(masks, mask_suffix)}
+    found = {"image": _by_id(images, "", IMAGE_SUFFIXES), "mask": _by_id(masks, mask_suffix, mask_kinds)}
     for one, other, folder in (("image", "mask", masks), ("mask", "image", images)):
         alone = sorted(found[one].keys() - found[other].keys())
         if alone:
@@ -72,6 +74,21 @@ def pair_folders(images: Path, masks: Path, *, mask_suffix: str = "") -> pd.Data
         "image_path": [os.path.normpath(found["image"][image_id].absolute()) for image_id in ids],
         "mask_path": [os.path.normpath(found["mask"][image_id].absolute()) for image_id in ids],
     }), where=f"{images} and {masks}")
+
+
+def list_images(images: Path, mask_path: Path) -> pd.DataFrame:
+    """The images table of a folder whose images are all described by one file or folder, `mask_path`.
+
+    Raises:
+        TableError: the folder is missing or empty, or an id repeats.
+    """
+    found = _by_id(images, "", IMAGE_SUFFIXES)
+    ids = sorted(found)
+    return IMAGES.check(pd.DataFrame({
+        "image_id": ids,
+        "image_path": [os.path.normpath(found[image_id].absolute()) for image_id in ids],
+        "mask_path": os.path.normpath(mask_path.absolute()),
+    }), where=str(images))
 
 
 def write_images(frame: pd.DataFrame, table: Path, *, seen_from: Path | None = None) -> None:
@@ -147,13 +164,13 @@ def _refuse_shared_ids(frame: pd.DataFrame, table: Path) -> None:
                          "suffix). Rename one, or give a column image_id.")
 
 
-def _by_id(folder: Path, name_suffix: str) -> dict[str, Path]:
+def _by_id(folder: Path, name_suffix: str, kinds: Collection[str]) -> dict[str, Path]:
     if not folder.is_dir():
         raise TableError(f"{folder}: there is no such folder.")
     found: dict[str, Path] = {}
     for path in sorted(folder.rglob("*")):
         hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-        if path.suffix.lower() not in IMAGE_SUFFIXES or hidden or not path.stem.endswith(name_suffix):
+        if path.suffix.lower() not in kinds or hidden or not path.stem.endswith(name_suffix):
             continue
         image_id = path.relative_to(folder).with_suffix("").as_posix().removesuffix(name_suffix)
         if image_id in found:
@@ -161,7 +178,7 @@ def _by_id(folder: Path, name_suffix: str) -> dict[str, Path]:
         found[image_id] = path
     if not found:
         raise TableError(f"{folder}: no file {'ending in ' + name_suffix + ' ' if name_suffix else ''}of a known kind "
-                         f"({', '.join(sorted(IMAGE_SUFFIXES))}).")
+                         f"({', '.join(sorted(kinds))}).")
     return found
 
 
