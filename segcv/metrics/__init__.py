@@ -33,15 +33,20 @@ from segcv.metrics.boundaries import (
     assd,
     border,
     border_distances,
-    boundary_iou,
-    boundary_scores,
     hd95_max,
     hd95_pooled,
-    image_diagonal,
     masd,
     nsd,
-    penalised,
     surface_distances,
+)
+from segcv.metrics.boundary_bands import band_depth, boundary_iou
+from segcv.metrics.boundary_scores import (
+    BOUNDARY_METRICS,
+    BoundaryMeans,
+    boundary_means,
+    boundary_scores,
+    image_diagonal,
+    penalised,
 )
 from segcv.metrics.counts import Counts, confusion, counts_from_confusion, counts_from_rows
 from segcv.metrics.overlap import METRICS, Metric, dice, iou, precision, recall
@@ -63,13 +68,14 @@ from segcv.metrics.rollups import (
 from segcv.metrics.trivial import majority_class, trivial_counts
 
 __all__ = [
-    "AVERAGES", "METRICS", "POLICIES", "BorderDistances", "Counts", "Metric", "Policy", "assd", "auroc",
-    "average_precision", "border", "border_distances", "boundary_iou", "boundary_scores", "brier", "cell_scores",
-    "cell_weights", "cells_by_state", "class_scores", "confusion", "counts_from_confusion", "counts_from_rows",
-    "dice", "ece", "equal_group", "equal_row", "false_alarm_rate",
-    "frequency_weighted_iou", "group_pooled", "group_scores", "hd95_max", "hd95_pooled", "image_diagonal",
-    "image_scores", "iou", "majority_class", "masd", "mdice_class", "mdice_image", "mdice_pooled", "micro_dice",
-    "micro_iou", "miou_class", "miou_image", "miou_pooled", "miss_rate", "nsd", "penalised", "pixel_accuracy",
-    "policy_span", "pooled_scores", "precision", "probability_histogram", "recall", "surface_distances",
-    "trivial_counts", "worst_class_curve", "worst_class_mean", "worst_group", "worst_image_curve", "worst_image_mean",
+    "AVERAGES", "BOUNDARY_METRICS", "METRICS", "POLICIES", "BorderDistances", "BoundaryMeans", "Counts", "Metric",
+    "Policy", "assd", "auroc", "average_precision", "band_depth", "border", "border_distances", "boundary_iou",
+    "boundary_means", "boundary_scores", "brier", "cell_scores", "cell_weights", "cells_by_state", "class_scores",
+    "confusion", "counts_from_confusion", "counts_from_rows", "dice", "ece", "equal_group", "equal_row",
+    "false_alarm_rate", "frequency_weighted_iou", "group_pooled", "group_scores", "hd95_max", "hd95_pooled",
+    "image_diagonal", "image_scores", "iou", "majority_class", "masd", "mdice_class", "mdice_image", "mdice_pooled",
+    "micro_dice", "micro_iou", "miou_class", "miou_image", "miou_pooled", "miss_rate", "nsd", "penalised",
+    "pixel_accuracy", "policy_span", "pooled_scores", "precision", "probability_histogram", "recall",
+    "surface_distances", "trivial_counts", "worst_class_curve", "worst_class_mean", "worst_group", "worst_image_curve",
+    "worst_image_mean",
 ]

@@ -9,11 +9,9 @@ pixels has no border and counts as empty.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from segcv.errors import ConfigError, ScoreError
 from segcv.metrics.overlap import FloatArray
@@ -51,10 +49,8 @@ def border(mask: BoolMask, *, valid: BoolMask | None = None) -> BoolMask:
     >>> int(border(np.ones((8, 8), bool)).sum())
     28
     """
-    inside = mask if valid is None else mask | ~valid               # H x W: what makes no border beside it
-    padded = np.pad(inside, 1)
-    surrounded = padded[:-2, 1:-1] & padded[2:, 1:-1] & padded[1:-1, :-2] & padded[1:-1, 2:]
-    return (mask if valid is None else mask & valid) & ~surrounded
+    check_masks(mask, mask, valid=valid)
+    return _border_map(mask, valid)[:, :mask.shape[1]].astype(bool)
 
 
 def border_distances(truth: BoolMask, prediction: BoolMask, *, spacing: Spacing = (1.0, 1.0),
@@ -63,11 +59,9 @@ def border_distances(truth: BoolMask, prediction: BoolMask, *, spacing: Spacing 
 
     `truth`, `prediction`: object or not, H x W. `valid`: False where the truth is ignored; there neither has an object.
     """
-    _check(truth, prediction, spacing)
-    borders = border(truth, valid=valid), border(prediction, valid=valid)
-    ones = [np.ones(int(pixels.sum())) for pixels in borders]
-    to_prediction, to_truth = _distances(*borders, spacing)
-    return BorderDistances(to_prediction, to_truth, ones[0], ones[1])
+    check_masks(truth, prediction, valid=valid, spacing=spacing)
+    (to_prediction, _), (to_truth, _) = _distances(_border_map(truth, valid), _border_map(prediction, valid), spacing)
+    return BorderDistances(to_prediction, to_truth, np.ones(to_prediction.size), np.ones(to_truth.size))
 
 
 def surface_distances(truth: BoolMask, prediction: BoolMask, *, spacing: Spacing = (1.0, 1.0),
@@ -77,27 +71,25 @@ def surface_distances(truth: BoolMask, prediction: BoolMask, *, spacing: Spacing
     A piece lies where the four pixels around a pixel corner are not all alike; its length is that of the line between
     the midpoints of the sides it crosses (Nikolov et al. 2021). Pieces beside an ignored pixel are left out.
     """
-    _check(truth, prediction, spacing)
-    codes = [_corner_codes(mask if valid is None else mask & valid) for mask in (truth, prediction)]
-    judged = np.ones(codes[0].shape, bool) if valid is None else _corner_codes(~valid) == 0
+    check_masks(truth, prediction, valid=valid, spacing=spacing)
     lengths = _piece_lengths(spacing)
-    pieces = [(lengths[code] > 0) & judged for code in codes]
-    to_prediction, to_truth = _distances(pieces[0], pieces[1], spacing)
-    return BorderDistances(to_prediction, to_truth, lengths[codes[0]][pieces[0]], lengths[codes[1]][pieces[1]])
+    (to_prediction, truth_codes), (to_truth, codes) = _distances(
+        _corner_map(truth, valid), _corner_map(prediction, valid), spacing)
+    return BorderDistances(to_prediction, to_truth, lengths[truth_codes], lengths[codes])
 
 
 def hd95_max(distances: BorderDistances) -> float:
     """The larger of the two directed 95th percentiles of border distance (linear interpolation), in [0, inf]."""
     if distances.empty or distances.one_sided:
         return _one_side_missing(distances)
-    return float(max(np.percentile(distances.from_truth, 95), np.percentile(distances.from_prediction, 95)))
+    return max(_percentile95(distances.from_truth), _percentile95(distances.from_prediction))
 
 
 def hd95_pooled(distances: BorderDistances) -> float:
     """The 95th percentile of both directions' distances put together, in [0, inf]: a different metric."""
     if distances.empty or distances.one_sided:
         return _one_side_missing(distances)
-    return float(np.percentile(np.concatenate([distances.from_truth, distances.from_prediction]), 95))
+    return _percentile95(np.concatenate([distances.from_truth, distances.from_prediction]))
 
 
 def assd(distances: BorderDistances) -> float:
@@ -123,91 +115,74 @@ def nsd(distances: BorderDistances, *, tolerance: float) -> float:
         raise ConfigError(f"tolerance={tolerance} must not be negative.")
     if distances.empty:
         return float("nan")
-    near = (distances.truth_lengths[distances.from_truth <= tolerance].sum()
-            + distances.prediction_lengths[distances.from_prediction <= tolerance].sum())
+    near = ((distances.truth_lengths * (distances.from_truth <= tolerance)).sum()
+            + (distances.prediction_lengths * (distances.from_prediction <= tolerance)).sum())
     return float(near / (distances.truth_lengths.sum() + distances.prediction_lengths.sum()))
 
 
-def boundary_iou(truth: BoolMask, prediction: BoolMask, *, ratio: float = 0.02, valid: BoolMask | None = None) -> float:
-    """IoU of the two inner boundary bands, in [0, 1]; one object missing 0, both NaN (Cheng et al. 2021).
-
-    The band is the object less its erosion by a square of 2 d + 1 pixels, d = max(1, round(ratio · image diagonal in
-    pixels)); beyond the image edge is background.
-    """
-    _check(truth, prediction, (1.0, 1.0))
-    depth = max(1, round(ratio * float(np.hypot(*truth.shape))))
-    bands = []
-    for mask in (truth, prediction):
-        inside = mask if valid is None else mask | ~valid
-        core = ndimage.minimum_filter(inside.astype(np.uint8), size=2 * depth + 1, mode="constant", cval=0) > 0
-        bands.append((mask if valid is None else mask & valid) & ~core)
-    union = int((bands[0] | bands[1]).sum())
-    return int((bands[0] & bands[1]).sum()) / union if union else float("nan")
-
-
-def image_diagonal(shape: tuple[int, int], *, spacing: Spacing = (1.0, 1.0)) -> float:
-    """Length of the image's diagonal: the default penalty for a distance that is infinite."""
-    return float(np.hypot(shape[0] * spacing[0], shape[1] * spacing[1]))
-
-
-def penalised(values: FloatArray, *, penalty: float | FloatArray) -> FloatArray:
-    """`values` with the penalty where one object was missing (infinite); undefined stays NaN.
-
-    Leaving missed objects out of a mean would make a model look better the more it misses.
-    """
-    return np.where(np.isinf(values), penalty, values)
-
-
-def boundary_scores(truth: NDArray[Any], prediction: NDArray[Any], *, n_classes: int, void: int | None,
-                    tolerance: float, spacing: Spacing = (1.0, 1.0)) -> dict[str, FloatArray]:
-    """The boundary metrics of each class by name, each an array of classes; distances not yet penalised.
-
-    `truth`, `prediction`: class ids, H x W; `tolerance` and distances in the units of `spacing`.
-    """
-    valid = np.ones(truth.shape, bool) if void is None else truth != void
-    names = ("hd95_max", "hd95_pooled", "assd", "masd", "nsd", "nsd_surface", "boundary_iou")
-    scores = {name: np.full(n_classes, np.nan) for name in names}
-    for c in range(n_classes):
-        masks = truth == c, prediction == c
-        pixels = border_distances(*masks, spacing=spacing, valid=valid)
-        for name, metric in (("hd95_max", hd95_max), ("hd95_pooled", hd95_pooled), ("assd", assd), ("masd", masd)):
-            scores[name][c] = metric(pixels)
-        scores["nsd"][c] = nsd(pixels, tolerance=tolerance)
-        scores["nsd_surface"][c] = nsd(surface_distances(*masks, spacing=spacing, valid=valid), tolerance=tolerance)
-        scores["boundary_iou"][c] = boundary_iou(*masks, valid=valid)
-    return scores
-
-
-def _check(truth: BoolMask, prediction: BoolMask, spacing: Spacing) -> None:
-    if truth.ndim != 2 or truth.shape != prediction.shape:
-        raise ScoreError(f"Masks must be H x W and of one size, not {truth.shape} and {prediction.shape}.")
-    if truth.dtype != bool or prediction.dtype != bool:
-        raise ScoreError(f"Masks of one object are true or false, not {truth.dtype} and {prediction.dtype}; "
-                         "compare labels with a class first.")
-    if min(spacing) <= 0:
+def check_masks(truth: BoolMask, prediction: BoolMask, *, valid: BoolMask | None = None,
+                spacing: Spacing = (1.0, 1.0)) -> None:
+    """Refuse what is no pair of masks of one object."""
+    for what, mask in (("prediction", prediction), ("valid mask", valid)):
+        if mask is not None and (truth.ndim != 2 or truth.shape != mask.shape):
+            raise ScoreError(f"Masks must be H x W and of one size, not {truth.shape} and (the {what}) {mask.shape}.")
+    for mask in (truth, prediction, valid):
+        if mask is not None and mask.dtype != bool:
+            raise ScoreError(f"Masks of one object are true or false, not {mask.dtype}; "
+                             "compare labels with a class first.")
+    if not (min(spacing) > 0 and np.isfinite(spacing).all()):
         raise ConfigError(f"spacing={spacing} must be two positive distances (down, across).")
 
 
-def _distances(first: BoolMask, second: BoolMask, spacing: Spacing) -> tuple[FloatArray, FloatArray]:
-    """Distance of each True of `first` to the nearest of `second`, and the other way round."""
-    rows, columns = np.flatnonzero((first | second).any(axis=1)), np.flatnonzero((first | second).any(axis=0))
-    if not (first.any() and second.any()):
-        return np.full(int(first.sum()), np.inf), np.full(int(second.sum()), np.inf)
-    window = slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1)        # holds both borders whole
-    first, second = first[window], second[window]
-    to_second = ndimage.distance_transform_edt(~second, sampling=spacing)[first]
-    to_first = ndimage.distance_transform_edt(~first, sampling=spacing)[second]
-    return to_second, to_first
+def _border_map(mask: BoolMask, valid: BoolMask | None) -> NDArray[np.uint8]:
+    from segcv.metrics.distance_kernels import BLOCK, border_map
+
+    found: NDArray[np.uint8] = border_map(*_bytes(mask, valid), -(-mask.shape[1] // BLOCK) * BLOCK)
+    return found
+
+
+def _corner_map(mask: BoolMask, valid: BoolMask | None) -> NDArray[np.uint8]:
+    from segcv.metrics.distance_kernels import BLOCK, corner_map
+
+    found: NDArray[np.uint8] = corner_map(*_bytes(mask, valid), -(-(mask.shape[1] + 1) // BLOCK) * BLOCK)
+    return found
+
+
+def _bytes(mask: BoolMask, valid: BoolMask | None) -> tuple[NDArray[np.uint8], NDArray[np.uint8] | None]:
+    return (np.ascontiguousarray(mask).view(np.uint8),
+            None if valid is None else np.ascontiguousarray(valid).view(np.uint8))
+
+
+Directed = tuple[FloatArray, NDArray[np.uint8]]      # distances of a map's elements, by rows, and the elements' bytes
+
+
+def _distances(first: NDArray[np.uint8], second: NDArray[np.uint8], spacing: Spacing) -> tuple[Directed, Directed]:
+    """Distance of each element of map `first` to the nearest of `second`, and the other way round."""
+    from segcv.metrics.distance_kernels import directed_distances, window_of
+
+    has_first, has_second, window = window_of(first, second)
+    if not (has_first and has_second):
+        bytes_ = first[first > 0], second[second > 0]
+        return (np.full(bytes_[0].size, np.inf), bytes_[0]), (np.full(bytes_[1].size, np.inf), bytes_[1])
+    top, bottom, left, right = window
+    rows = bottom - top
+    down = np.empty((rows, right - left), np.uint16 if 2 * rows < 2**16 else np.uint32)
+    dy, dx = float(spacing[0]), float(spacing[1])
+    return (directed_distances(first, second, dy, dx, window, down),
+            directed_distances(second, first, dy, dx, window, down))
+
+
+def _percentile95(values: FloatArray) -> float:
+    """As `np.percentile(values, 95)`, in a tenth of its time: linear between the two neighbours in the order."""
+    ordered = np.sort(values)
+    position = 0.95 * (values.size - 1)
+    below = int(position)
+    above = min(below + 1, values.size - 1)
+    return float(ordered[below] + (ordered[above] - ordered[below]) * (position - below))
 
 
 def _one_side_missing(distances: BorderDistances) -> float:
     return float("nan") if distances.empty else float("inf")
-
-
-def _corner_codes(mask: BoolMask) -> NDArray[np.intp]:
-    """For each pixel corner, (H + 1) x (W + 1), which of the four pixels around it are set: 8 4 over 2 1."""
-    m = np.pad(mask, 1).astype(np.intp)
-    return 8 * m[:-1, :-1] + 4 * m[:-1, 1:] + 2 * m[1:, :-1] + m[1:, 1:]
 
 
 def _piece_lengths(spacing: Spacing) -> FloatArray:
