@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from segcv.errors import ConfigError
@@ -40,7 +42,7 @@ def band_depth(shape: tuple[int, ...], *, ratio: float = 0.02) -> int:
     >>> band_depth((512, 512)), band_depth((8, 8))
     (14, 1)
     """
-    return max(1, round(ratio * float(np.hypot(*shape))))
+    return max(1, round(ratio * math.hypot(*shape)))
 
 
 def _band(mask: BoolMask, depth: int, valid: BoolMask | None) -> BoolMask:
@@ -49,4 +51,5 @@ def _band(mask: BoolMask, depth: int, valid: BoolMask | None) -> BoolMask:
     inside = np.ascontiguousarray(mask if valid is None else mask | ~valid)
     square = np.ones((2 * depth + 1, 2 * depth + 1), np.uint8)
     core = cv2.erode(inside.view(np.uint8), square, borderType=cv2.BORDER_CONSTANT, borderValue=0)
-    return (mask if valid is None else mask & valid) & (core == 0)
+    band: BoolMask = (mask if valid is None else mask & valid) & (core == 0)
+    return band
