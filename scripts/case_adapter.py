@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from PIL import Image
 
-COMMANDS = {"split", "train", "evaluate", "aggregate"}       # those that segcv has
+COMMANDS = {"split", "train", "evaluate", "aggregate", "audit"}       # those that segcv has
 FOUND_AT = Path(__file__).parents[1]
 
 
@@ -74,6 +74,8 @@ SETTINGS: dict[str, Callable[[Any, Path], list[str]]] = {
     "tolerance": lambda value, case: [f"tolerance={value}"],
     "metrics": lambda value, case: [f"metrics={quoted(value)}"],
     "world_size": lambda value, case: [f"workers={value}"],
+    "fold_column": lambda value, case: [f"fold_column={quoted(value)}"],
+    "roles": lambda value, case: [f"roles={quoted(str(case / value))}"],
     "results": lambda value, case: [f"results={quoted(str(case / value))}"],
     "seeds": lambda value, case: [f"seeds={quoted(value)}"],
 }
@@ -185,6 +187,27 @@ class Outcome:
         place = {image_id: number for number, image_id in enumerate(summary["image_ids"])}
         return [value[place[Path(path).with_suffix("").as_posix()]] for path in rows["image_path"]]
 
+    def audit(self) -> dict[str, Any]:
+        return self.json("audit/summary.json")
+
+    def measure(self, name: str) -> Any:
+        """The number of that name in the audit's findings."""
+        found = [one["measures"][name] for one in self.json("audit/findings.json") if name in one["measures"]]
+        assert len(found) == 1, f"{len(found)} findings measure {name}"
+        return found[0]
+
+    def twins(self, fold: str) -> int:
+        """Held-out images of a fold with a look-alike in training."""
+        return next((one["measures"]["per_fold"][f"fold {fold}"] for one in self.json("audit/findings.json")
+                     if one["check"] == "near_duplicates"), 0)
+
+    def classes_present(self) -> dict[str, list[int]]:
+        """image_path -> class ids in its mask."""
+        classes = pd.read_csv(self.only("audit/classes.csv"), dtype={"image_id": "str"}, keep_default_na=False)
+        found = classes[(classes["pixels"] > 0) & (classes["class_id"] >= 0)].groupby("image_id")["class_id"].agg(list)
+        paths = pd.read_csv(self.case / "dataset.csv", dtype="str")["image_path"]
+        return {path: found.get(Path(path).with_suffix("").as_posix(), []) for path in paths}
+
     def summary(self) -> dict[str, Any]:
         return self.json("report/summary.json")
 
@@ -198,7 +221,14 @@ def partition(ids: list[str]) -> list[list[int]]:
 
 
 RESULTS: dict[str, Callable[[Outcome], Any]] = {
-    "n_images": lambda out: len(out.images),
+    "n_images": lambda out: out.audit()["n_images"] if out.command == "audit" else len(out.images),
+    "pixels_per_class": lambda out: out.audit()["pixels_per_class"],
+    "ignored_pixels": lambda out: out.audit()["ignored_pixels"],
+    "image_hw": lambda out: out.audit()["image_sizes"][0],
+    "mask_hw": lambda out: out.audit()["mask_sizes"][0],
+    "mean_intensity_in_class": lambda out: out.audit()["mean_intensity_in_class"],
+    "class_ids_present": lambda out: out.classes_present(),
+    "shared_fraction": lambda out: out.measure("shared_fraction"),
     "n_groups": lambda out: out.images["group_id"].nunique(),
     "n_blank_images": lambda out: int(pd.read_parquet(out.split / "profile.parquet")["flat"].sum()),
     "group_names": lambda out: sorted(out.images["group_id"].unique()),
@@ -227,6 +257,7 @@ RESULTS: dict[str, Callable[[Outcome], Any]] = {
 PATTERNS: dict[str, Callable[..., Any]] = {
     r"(\w+)_class_(\d+)_per_image": lambda out, metric, c: [
         cells[int(c)] for cells in out.scored(f"{metric}_per_image_and_class")],
+    r"n_test_images_with_a_twin_in_train_fold_(\w+)": lambda out, fold: out.twins(fold),
     r"pooled_(\w+)_class_(\d+)": lambda out, metric, c: out.scored(f"pooled_{metric}_per_class")[int(c)],
     r"mean_(\w+)_class_(\d+)_over_images": lambda out, metric, c:
         out.scored(f"mean_{metric}_per_class_over_images")[int(c)],
@@ -272,7 +303,7 @@ def run(case: Path, work: Path, description: dict[str, Any]) -> Outcome:
     command = [sys.executable, "-m", f"segcv.{kind}"]
     if kind == "aggregate":
         overrides = [override.replace("split.folds=", "folds=") for override in overrides] + ["out=report"]
-    elif "image_dir" not in args:
+    elif "image_dir" not in args and (case / "dataset.csv").exists():
         overrides.append(f"data.table={quoted(str(case / 'dataset.csv'))}")
     if kind == "train":
         overrides += [] if "epochs" in args else ["trainer.epochs=1"]
@@ -314,9 +345,13 @@ def faults(outcome: Outcome, description: dict[str, Any]) -> list[str]:
             found.append("a traceback instead of a message")
         if results:
             found.append(f"an error, and yet result files: {', '.join(map(str, results))}")
+        if outcome.command == "audit" and outcome.code == 1 and not any(
+                one["severity"] == "fail" for one in outcome.json("audit/findings.json")):
+            found.append("exit code 1 without a finding that fails")
+        if outcome.command == "audit" and outcome.code != 1 and [*outcome.work.glob("audit/*")]:
+            found.append("refused, and yet result files")
         found += [f"the message lacks {token!r}" for token in tokens if not holds(token, outcome.text)]
-        return found
-    if outcome.code != 0:
+    elif outcome.code != 0:
         return [f"exit code {outcome.code}"]
     if expect == "warning":
         said = [line for line in outcome.text.splitlines()

@@ -18,12 +18,19 @@ from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 
 from segcv.errors import SegcvError, SegcvWarning
-from segcv.settings import AggregateCommand, ConvertCommand, EvaluateCommand, SplitCommand, TrainCommand
+from segcv.settings import (
+    AggregateCommand,
+    AuditCommand,
+    ConvertCommand,
+    EvaluateCommand,
+    SplitCommand,
+    TrainCommand,
+)
 
 Item = TypeVar("Item")
 
 _COMMANDS: dict[str, type] = {"split": SplitCommand, "train": TrainCommand, "evaluate": EvaluateCommand,
-                              "aggregate": AggregateCommand, "convert": ConvertCommand}
+                              "aggregate": AggregateCommand, "audit": AuditCommand, "convert": ConvertCommand}
 for _name, _schema in _COMMANDS.items():
     ConfigStore.instance().store(name=f"{_name}_schema", node=_schema)
 
@@ -41,14 +48,19 @@ def conf_folder() -> Path:
     return inside if inside.is_dir() else Path(__file__).parents[1] / "conf"
 
 
-def command(name: str, *, plan: Callable[..., Any] | None = None, report: Callable[[Any], None] | None = None,
-            ) -> Callable[[Callable[[Any], None]], Callable[[], None]]:
+class Verdict(SystemExit):
+    """A command has done its work and says so by its exit code; it is no refusal."""
+
+
+def command(name: str, *, refused: int = 1, plan: Callable[..., Any] | None = None,
+            report: Callable[[Any], None] | None = None) -> Callable[[Callable[[Any], None]], Callable[[], None]]:
     """Decorator: run the body with the settings of conf/<name>.yaml and the command line as plain dataclasses.
 
-    A SegcvError, a full disk or a forbidden folder is one message on stderr and exit code 1. Each SegcvWarning is
-    printed once. In a sweep (-m), our launchers call `plan(settings of each job, names, command lines)` for the jobs
-    and, when they have ended, `report(how each ended)`; under another launcher, or without a plan, the jobs run one by
-    one in this process and the failures are listed at the end.
+    A SegcvError, a full disk or a forbidden folder is one message on stderr and the exit code `refused`, as is a
+    setting that Hydra does not know. Each SegcvWarning is printed once. In a sweep (-m), our launchers call
+    `plan(settings of each job, names, command lines)` for the jobs and, when they have ended, `report(how each ended)`;
+    under another launcher, or without a plan, the jobs run one by one in this process and the failures are listed at
+    the end.
     """
     def start(body: Callable[[Any], None]) -> Callable[[], None]:
         failed: list[str] = []
@@ -71,6 +83,12 @@ def command(name: str, *, plan: Callable[..., Any] | None = None, report: Callab
             sys.argv[1:] = map(_with_places, sys.argv[1:])
             try:
                 started()
+            except SystemExit as stop:
+                if refused == 1 or stop.code in (None, 0) or isinstance(stop, Verdict):
+                    raise
+                if isinstance(stop.code, str):
+                    print(stop.code, file=sys.stderr)
+                raise SystemExit(refused) from stop
             finally:
                 if failed:
                     listed = "".join(f"\n  {failure}" for failure in failed)

@@ -194,6 +194,21 @@ class EvaluateCommand:
 
 
 @dataclass
+class AuditCommand:
+    data: DataSettings = field(default_factory=DataSettings)
+    group: GroupSettings = field(default_factory=GroupSettings)
+    split: SplitSettings | None = None   # whose folder under splits is audited; null: the data, and what roles names
+    split_folder: str | None = None      # or the folder itself
+    roles: str | None = None             # folds cut elsewhere (CSV, JSON), or a ledger of roles (B, C, V, O)
+    fold_column: str | None = None       # column of the table, or of roles, that holds the fold or train, val, test
+    runs: str | None = None              # finished runs: what they were fitted and scored on
+    out: str = "audit"
+    splits: str = "splits"
+    cache: str = ".segcv"
+    workers: int = 2
+
+
+@dataclass
 class AggregateCommand:
     runs: str = "runs"
     candidate: str | None = None         # which, when there are several

@@ -26,11 +26,12 @@ ROOMS = {                       # room -> rooms it may enter, by their doors
     "prediction": {"tables", "pixels", "metrics", "scoring", "training"},
     "recipes": {"tables", "pixels", "scoring", "training", "prediction", "settings"},
     "statistics": {"tables", "metrics"},
+    "leakage": {"tables", "pixels", "groups", "splits", "metrics", "statistics", "runs"},
     "nesting": {"tables", "splits", "statistics"},
     "launching": {"tables"},
     "reporting": {"tables", "metrics", "statistics"},
 }
-COMMANDS = {"split", "train", "evaluate", "aggregate", "convert"}
+COMMANDS = {"split", "train", "evaluate", "aggregate", "audit", "convert"}
 SHARED_FILES = {"errors", "settings", "config"}       # beside the commands; rooms see only what ROOMS says
 OWNERS = {                      # outside library -> the only places that import it
     "hydra": {"config", "hydra_plugins"} | COMMANDS,

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,18 +16,16 @@ from numpy.typing import NDArray
 
 from segcv.errors import ImageFileError, MaskError, SegcvWarning
 from segcv.pixels.coding import listed
+from segcv.pixels.facts import class_brightness, image_facts, pixels_hash, unmeant
 from segcv.pixels.files import MAX_PIXELS, Fault, content_hash, read_bytes
 from segcv.pixels.labels import LabelMap, Labels
 from segcv.pixels.looks import Look, look
 from segcv.pixels.masks import decode_mask
-from segcv.pixels.moments import Moments, strips, valid_pixels
 from segcv.pixels.preprocessing import band_count
-from segcv.pixels.reading import decode_image
+from segcv.pixels.reading import decode_stored
 from segcv.tables import IMAGE_PROFILE, MASK_PROFILE, Progress, fingerprint, quiet
 
 _SHOWN = 5                           # faulty files named in a message
-_MARKERS = (-9999.0, -99999.0, -32767.0, -32768.0, float(np.finfo(np.float32).min))     # usual no-data of rasters
-_LUMA = np.array([0.299, 0.587, 0.114])        # ITU-R BT.601: grey of red, green, blue
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +33,7 @@ class Profile:
     """What the files of a data set hold, read once."""
 
     images: pd.DataFrame             # IMAGE_PROFILE, and image_state, mask_state: "size:time of change" of the files
-    masks: pd.DataFrame              # MASK_PROFILE: pixels of every class, and of class -1, ignored, in every image
+    masks: pd.DataFrame              # MASK_PROFILE: every class, and class -1, ignored, in every image
     looks: pd.DataFrame              # image_id, phash (uint64), flat (bool), thumbnail (1024 bytes: 32 x 32 grey)
 
 
@@ -50,6 +47,7 @@ class _Pair:
     look: Look | None = None
     counts: NDArray[np.int64] | None = None
     ignored: int = 0
+    brightness: NDArray[np.float64] | None = None      # per class, then of the ignored pixels
     rounded: bool = False
     marker: float | None = None      # the smallest value, when it looks like no-data and none is declared
     not_finite: int = 0              # pixels
@@ -123,50 +121,26 @@ def _check_pair(row: tuple[str, str, str], *, labels: LabelMap, nodata: float | 
     try:
         data = read_bytes(image_path)
         facts |= {"image_hash": content_hash(data), "image_state": _state(image_path)}
-        image = decode_image(data, max_pixels=max_pixels)
+        image, stored = decode_stored(data, max_pixels=max_pixels)
     except Fault as fault:
         image_faults.append(fault.about(image_path))
     try:
         data = read_bytes(mask_path)
         facts |= {"mask_hash": content_hash(data), "mask_state": _state(mask_path)}
-        mask = labels.decode(decode_mask(data, max_pixels=max_pixels))
+        stored_mask = decode_mask(data, max_pixels=max_pixels)
+        mask = labels.decode(stored_mask)
     except Fault as fault:
         mask_faults.append(fault.about(mask_path))
     if image is None or mask is None:
         return _Pair(tuple(image_faults), tuple(mask_faults))
     if mask.labels.shape != image.shape[:2]:
         return _Pair(mask_faults=(_other_size(image_path, image.shape, mask_path, mask),))
-    facts |= _facts(image, nodata)
+    facts |= image_facts(image, nodata)
+    facts |= {"orientation": stored.orientation, "palette": stored.palette, "alpha": stored.alpha,
+              "mask_kind": stored_mask.kind, "pixels_hash": pixels_hash(image), "labels_hash": pixels_hash(mask.labels)}
     return _Pair(facts=facts, look=look(image, nodata=nodata), counts=mask.counts, ignored=mask.ignored,
-                 rounded=mask.rounded, **_unmeant(image, nodata))
-
-
-def _facts(image: NDArray[Any], nodata: float | None) -> dict[str, object]:
-    height, width, bands = image.shape
-    grey, pixels = Moments(1), 0
-    for strip in strips(image):
-        colours = strip[:, :, :3] if bands >= 3 else strip[:, :, :1]
-        valid = valid_pixels(strip, nodata)
-        inside = colours.reshape(-1, colours.shape[2]) if valid.all() else colours[valid]         # pixels x bands
-        pixels += len(inside)
-        if bands >= 3:
-            inside = sum(weight * inside[:, [band]] for band, weight in enumerate(_LUMA))
-        grey.add(inside)
-    return {
-        "height": height, "width": width, "bands": bands, "dtype": image.dtype.name,
-        "brightness": float(grey.mean()[0]), "contrast": float(grey.std()[0]),
-        "nodata_share": float("nan") if nodata is None else 1 - pixels / (height * width),
-    }
-
-
-def _unmeant(image: NDArray[Any], nodata: float | None) -> dict[str, Any]:
-    """What a float image holds that is probably no measurement."""
-    if image.dtype.kind != "f":
-        return {}
-    finite = np.isfinite(image)
-    low = float(image.min(where=finite, initial=np.inf))
-    return {"marker": low if nodata is None and low in _MARKERS else None,
-            "not_finite": int(image.shape[0] * image.shape[1] - finite.all(axis=2).sum())}
+                 brightness=class_brightness(image, mask.labels, labels.n_classes, nodata=nodata),
+                 rounded=mask.rounded, **unmeant(image, nodata))
 
 
 def _other_size(image_path: Path, image_shape: Sequence[int], mask_path: Path, mask: Labels) -> str:
@@ -260,6 +234,7 @@ def _profile(rows: Sequence[tuple[str, str, str]], pairs: Sequence[_Pair], label
         "image_id": np.repeat(np.array(ids, object), len(classes)),
         "class_id": np.tile(classes, len(ids)),
         "pixels": pixels.ravel(),
+        "brightness": np.array([pair.brightness for pair in pairs]).ravel(),
     }), where="mask profile")
     found = [pair.look for pair in pairs if pair.look is not None]
     looks = pd.DataFrame({

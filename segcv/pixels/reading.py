@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import struct
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -26,6 +27,15 @@ _EXACT_IN_FLOAT32 = 2**24
 _HEAD = 64                           # bytes that tell the kind of a file
 
 
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """How an image file keeps its picture, where readers of other tools may differ."""
+
+    orientation: int                 # EXIF, 1..8; 1: as stored
+    palette: bool
+    alpha: bool
+
+
 def read_image(path: Path, *, max_pixels: int = MAX_PIXELS) -> NDArray[Any]:
     """The image in a PNG, JPEG, TIFF or BMP file, H x W x bands, uint8, uint16 or float32, in its stored range.
 
@@ -45,12 +55,21 @@ def read_image(path: Path, *, max_pixels: int = MAX_PIXELS) -> NDArray[Any]:
 
 def decode_image(data: bytes, *, max_pixels: int = MAX_PIXELS) -> NDArray[Any]:
     """`read_image` of a file's content; raises Fault."""
+    return decode_stored(data, max_pixels=max_pixels)[0]
+
+
+def decode_stored(data: bytes, *, max_pixels: int = MAX_PIXELS) -> tuple[NDArray[Any], Storage]:
+    """`read_image` of a file's content, and how the file keeps it; raises Fault."""
     if file_kind(data) == "TIFF":
         tiff = decode_tiff(data, max_pixels=max_pixels)
-        return turned(_native(_tiff_bands(tiff)), tiff.orientation)
+        image = turned(_native(_tiff_bands(tiff)), tiff.orientation)
+        return image, Storage(tiff.orientation, tiff.palette is not None, tiff.alpha)
     picture = open_picture(data, max_pixels=max_pixels)
+    how = orientation(picture)
     samples = _picture_bands(picture, data)
-    return turned(_native(samples.reshape(*samples.shape[:2], -1)), orientation(picture))
+    alpha = "A" in picture.mode or "transparency" in picture.info
+    return (turned(_native(samples.reshape(*samples.shape[:2], -1)), how),
+            Storage(how, picture.mode in ("P", "PA"), alpha))
 
 
 def sizes(path: Path) -> tuple[tuple[int, int], tuple[int, int]]:

@@ -12,6 +12,7 @@ from segcv.splits.elsewhere import roles_from_folds, roles_from_table
 from segcv.splits.folder import Split, check_split_fits, fold_roles, read_split, split_id_of, write_split
 from segcv.splits.ground import (
     PLACE,
+    Ground,
     ground_of,
     groups_on_shared_ground,
     local_coordinates,
@@ -24,9 +25,9 @@ from segcv.splits.splitters import SPLITTERS, Splitter
 from segcv.splits.times import times_of, times_text
 
 __all__ = [
-    "PLACE", "SPLITTERS", "Choices", "ScikitSplitter", "Split", "Splitter", "balance_floor", "balance_table",
-    "check_roles", "check_split_fits", "cut_roles", "fold_roles", "ground_of", "groups_on_shared_ground",
-    "groups_on_two_sides", "inner_fold", "inner_holdout", "left_out", "local_coordinates", "near_pairs",
-    "read_split", "refuse_without_effect", "roles_from_folds", "roles_from_table", "shared_ground", "split_id_of",
-    "times_of", "times_text", "write_split",
+    "PLACE", "SPLITTERS", "Choices", "Ground", "ScikitSplitter", "Split", "Splitter", "balance_floor",
+    "balance_table", "check_roles", "check_split_fits", "cut_roles", "fold_roles", "ground_of",
+    "groups_on_shared_ground", "groups_on_two_sides", "inner_fold", "inner_holdout", "left_out", "local_coordinates",
+    "near_pairs", "read_split", "refuse_without_effect", "roles_from_folds", "roles_from_table", "shared_ground",
+    "split_id_of", "times_of", "times_text", "write_split",
 ]

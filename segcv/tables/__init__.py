@@ -10,6 +10,7 @@ from segcv.tables.images import IMAGE_SUFFIXES, list_images, pair_folders, read_
 from segcv.tables.layouts import (
     CONFUSION,
     EXCLUDED,
+    FINDINGS,
     HELD_OUT,
     HISTOGRAMS,
     HISTORY,
@@ -27,7 +28,7 @@ from segcv.tables.progress import Progress, quiet
 from segcv.tables.schema import Column, Schema, read_csv
 
 __all__ = [
-    "CONFUSION", "EXCLUDED", "HELD_OUT", "HISTOGRAMS", "HISTORY", "IMAGES", "IMAGE_FACTS", "IMAGE_PROFILE",
+    "CONFUSION", "EXCLUDED", "FINDINGS", "HELD_OUT", "HISTOGRAMS", "HISTORY", "IMAGES", "IMAGE_FACTS", "IMAGE_PROFILE",
     "IMAGE_SUFFIXES", "LEDGER", "MASK_PROFILE", "ROLES", "SCORES", "TRAIN", "Column", "Progress", "Schema", "appending",
     "fingerprint", "held", "list_images", "make_once", "owner", "pair_folders", "quiet", "read_csv", "read_images",
     "read_json", "replacing", "stream", "write_images", "write_json", "write_text",

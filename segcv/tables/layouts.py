@@ -32,7 +32,10 @@ IMAGE_PROFILE = Schema(        # what a file holds, read once: one row per image
 
 MASK_PROFILE = Schema(         # labelled pixels, one row per image and class; class -1 counts the ignored ones
     "mask profile",
-    (Column("image_id"), Column("class_id", "integer"), Column("pixels", "integer")),
+    (
+        Column("image_id"), Column("class_id", "integer"), Column("pixels", "integer"),
+        Column("brightness", "number", required=False, blank=True),      # mean grey value of the class in the image
+    ),
     key=("image_id", "class_id"),
 )
 
@@ -90,6 +93,17 @@ HISTOGRAMS = Schema(           # probability level/255 of every pixel and class;
         Column("wrong", "integer"), Column("right", "integer"),
     ),
     key=("run_id", "image_id", "class_id", "level"),
+)
+
+FINDINGS = Schema(             # what the audit found; counts of held-out images are per fold
+    "findings",
+    (
+        Column("check"), Column("subject"), Column("severity"), Column("what"), Column("why_it_matters"),
+        Column("evidence", blank=True), Column("remedy"),
+        Column("held_out_touched", "number", blank=True), Column("held_out", "number", blank=True),
+        Column("share", "number", blank=True), Column("examples", blank=True),
+    ),
+    key=("check", "subject"),
 )
 
 HISTORY = Schema(

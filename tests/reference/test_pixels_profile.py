@@ -47,11 +47,30 @@ def test_a_profile_holds_what_the_files_hold(pair):
     assert first["brightness"] == pytest.approx(44.3)
     assert first["contrast"] == pytest.approx(14.4)
     assert np.isnan(first["nodata_share"])
-    assert profile.masks.to_numpy().tolist() == [
+    assert profile.masks[["image_id", "class_id", "pixels"]].to_numpy().tolist() == [
         ["id0", 0, 1], ["id0", 1, 1], ["id0", -1, 0], ["id1", 0, 0], ["id1", 1, 1], ["id1", -1, 1]]
+    assert profile.masks["brightness"].tolist() == pytest.approx([29.9, 58.7, np.nan, np.nan, 0, 50], nan_ok=True)
     assert profile.looks.columns.tolist() == ["image_id", "phash", "flat", "thumbnail"]
     assert profile.looks["phash"].dtype == np.uint64 and profile.looks["flat"].dtype == bool
     assert [len(thumbnail) for thumbnail in profile.looks["thumbnail"]] == [1024, 1024]
+
+
+def test_a_profile_names_pixels_whatever_the_file_and_says_how_files_keep_them(tmp_path):
+    """One picture as PNG, as palette PNG and lying down with EXIF orientation 6: shown alike, stored in three ways."""
+    picture = rgb((0, 0, 0), (200, 0, 0), (0, 9, 0))
+    images = data_set(tmp_path, [picture] * 3, [[[0, 1, 0]]] * 3)
+    Image.fromarray(picture).convert("P", palette=Image.Palette.ADAPTIVE).save(images["image_path"][1])
+    turned = Image.fromarray(np.rot90(picture))
+    exif = turned.getexif()
+    exif[274] = 6
+    turned.save(images["image_path"][2], exif=exif)
+
+    found = check_data(images, TWO).images
+
+    assert found["image_hash"].nunique() == 3
+    assert found["pixels_hash"].nunique() == found["labels_hash"].nunique() == 1
+    assert found["palette"].tolist() == [False, True, False]
+    assert found["orientation"].tolist() == [1, 1, 6]
 
 
 def test_nodata_pixels_leave_brightness_and_are_counted(pair):

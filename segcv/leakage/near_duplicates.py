@@ -1,0 +1,63 @@
+"""Look-alikes across sides: pictures whose hashes are near and whose thumbnails agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from segcv.groups import near_duplicate_pairs
+from segcv.leakage.facts import Facts, codes_of
+from segcv.leakage.finding import WARN, Finding
+from segcv.leakage.touched import Ints, touched_by_links
+from segcv.leakage.words import pair_texts, share_text, where_text
+
+NAME = "near_duplicates"
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Warn for held-out images with a verified near-duplicate in training."""
+    assert facts.folds is not None
+    if facts.max_distance is None:
+        return
+    alike = look_alikes(facts, facts.max_distance)
+    found = touched_by_links(facts.folds, alike.face, alike.one, alike.other)
+    if found.cells:
+        yield Finding(
+            NAME, "train and held-out", WARN,
+            f"{share_text(found)} have a near-duplicate in training, {where_text(found)}",
+            "Neighbouring frames, bursts and altered copies are no new pictures: the score on them is the score of a "
+            "memory.",
+            "Group them before folds are cut: python -m segcv.split with group.near_duplicates="
+            f"{facts.max_distance}, better with a column that names the clip or site.",
+            evidence=f"perceptual hashes within {facts.max_distance} bits, verified on thumbnails",
+            held_out_touched=found.cells, held_out=found.held_out, examples=pair_texts(facts, found),
+            measures={"per_fold": found.per_fold, "pairs": len(alike.one)})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LookAlikes:
+    """Links between faces; a face stands for all images that are identical to it."""
+
+    face: Ints          # per image: the row of its face, -1 for flat images
+    one: Ints           # rows of faces; a link of a face with itself: its images are equal to the eye, not in pixels
+    other: Ints
+
+
+def look_alikes(facts: Facts, max_distance: int) -> LookAlikes:
+    """The verified near-duplicates among all images."""
+    assert facts.looks is not None and facts.profile is not None
+    content = "pixels_hash" if "pixels_hash" in facts.profile.columns else "image_hash"
+    pixels = facts.profile[content]
+    pairs = near_duplicate_pairs(facts.looks.assign(image_hash=pixels), max_distance=max_distance)
+    row = pd.Index(facts.ids)
+    first, second = row.get_indexer(pd.Index(pairs["first"])), row.get_indexer(pd.Index(pairs["second"]))
+    same = pairs["identical"].to_numpy(bool)
+    face = np.where(facts.looks["flat"].to_numpy(bool), -1, np.arange(len(row)))
+    face[second[same]] = first[same]
+    code = codes_of(pixels)
+    odd = np.unique(first[same][code[first[same]] != code[second[same]]])      # faces of more than one content
+    return LookAlikes(face, np.concatenate([first[~same], odd]).astype(np.int64),
+                      np.concatenate([second[~same], odd]).astype(np.int64))

@@ -1,0 +1,89 @@
+"""Tiles across sides that show the same ground, or lie side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from segcv.leakage.facts import Facts
+from segcv.leakage.finding import FAIL, WARN, Finding
+from segcv.leakage.places import Places, places_of
+from segcv.leakage.touched import Ints, touched_by_pairs
+from segcv.leakage.words import pair_texts, share_text, some, where_text
+from segcv.splits import near_pairs
+
+NAME = "shared_ground"
+CURE = ("Hold out blocks of ground: python -m segcv.split split=blocks (columns x, y, w, h), or whole sources: "
+        "group.pattern=tiles, or a column group_id.")
+
+
+def find(facts: Facts) -> Iterator[Finding]:
+    """Fail for held-out tiles that overlap a training tile, warn for those that touch one."""
+    assert facts.folds is not None
+    places = places_of(facts)
+    if places is None:
+        return
+    near = near_pairs(places.ground, 0)                                         # pairs x 2, touching ones included
+    area = shared_area(places, near)
+    share = area / _areas(places)[near].min(axis=1)
+    overlapping = near[share > 1e-9]
+    if not places.cells and len(overlapping):
+        yield from _overlap(facts, places, overlapping)
+    touching = near if places.cells else near[share <= 1e-9]
+    found = touched_by_pairs(facts.folds, places.rows[touching[:, 0]], places.rows[touching[:, 1]])
+    if found.cells:
+        yield Finding(
+            NAME, "neighbours", WARN,
+            f"{share_text(found)} lie side by side with a training tile, {where_text(found)}",
+            "What lies beside is lit, grown and labelled alike, and a building or field goes on across the border: new "
+            "ground is farther away than that.", CURE, evidence=places.evidence, held_out_touched=found.cells,
+            held_out=found.held_out, examples=pair_texts(facts, found), measures={"per_fold": found.per_fold})
+
+
+def _overlap(facts: Facts, places: Places, pairs: Ints) -> Iterator[Finding]:
+    assert facts.folds is not None
+    found = touched_by_pairs(facts.folds, places.rows[pairs[:, 0]], places.rows[pairs[:, 1]])
+    if not found.cells:
+        return
+    fraction = _fraction_seen(facts, places, pairs)
+    name = dict(zip(places.rows.tolist(), places.names, strict=True))
+    sources = sorted({name[row] for row in np.flatnonzero(found.images).tolist()} - {""})
+    what = f" of {some(sources)}" if sources else ""
+    yield Finding(
+        NAME, "overlap", FAIL,
+        f"{share_text(found)}{what} overlap ground that training has seen, up to {100 * fraction.max():.3g} % of a "
+        f"tile, {where_text(found)}",
+        "The shared ground is in training pixel by pixel, with its labels; the score on it is a memory.", CURE,
+        evidence=places.evidence, held_out_touched=found.cells, held_out=found.held_out,
+        examples=pair_texts(facts, found, "overlaps"),
+        measures={"per_fold": found.per_fold, "shared_fraction": float(fraction.max()),
+                  "mean_shared_fraction": float(fraction[fraction > 0].mean())})
+
+
+def _fraction_seen(facts: Facts, places: Places, pairs: Ints) -> NDArray[np.float64]:
+    """Per rectangle, the largest share of it that one training tile covers in a fold that holds it out."""
+    assert facts.folds is not None
+    area, whole = shared_area(places, pairs), _areas(places)
+    most = np.zeros(len(places.rows))
+    for fold in facts.folds:
+        held_out, train = fold.held_out[places.rows], fold.train[places.rows]
+        for one, other in (pairs.T, pairs.T[::-1]):
+            crossing = held_out[one] & train[other]
+            np.maximum.at(most, one[crossing], area[crossing] / whole[one[crossing]])
+    return most
+
+
+def shared_area(places: Places, pairs: Ints) -> NDArray[np.float64]:
+    """Area that the two rectangles of each pair share."""
+    one, other = pairs.T
+    side = np.minimum(places.ground.high[one], places.ground.high[other]) - np.maximum(
+        places.ground.low[one], places.ground.low[other])
+    area: NDArray[np.float64] = np.maximum(side, 0).prod(axis=1)
+    return area
+
+
+def _areas(places: Places) -> NDArray[np.float64]:
+    area: NDArray[np.float64] = (places.ground.high - places.ground.low).prod(axis=1)
+    return area

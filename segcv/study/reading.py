@@ -1,0 +1,46 @@
+"""Images and masks read and checked, without groups made up and without folds: what an audit looks at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from segcv.groups import name_groups
+from segcv.pixels import LabelMap, Profile, check_data, data_id
+from segcv.settings import DataSettings, GroupSettings
+from segcv.study.naming import data_name, given_groups, images_table, labels_of
+from segcv.tables import Progress, quiet
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """What the files hold; `group_id` is what the user gave, by column or pattern, and "" where nothing is given."""
+
+    name: str
+    labels: LabelMap
+    images: pd.DataFrame
+    profile: Profile
+    data_id: str
+
+
+def open_data(data: DataSettings, group: GroupSettings, *, cache: Path, workers: int = 1,
+              progress: Progress = quiet) -> Data:
+    """The Data that these settings describe, every image and mask decoded once.
+
+    Raises:
+        SegcvError: the table cannot be had, or an image or mask is not fit for use.
+    """
+    images = given_groups(images_table(data, cache=cache), group)
+    evidence = images["group_id"].ne("").map({True: f"column {group.column}", False: ""})
+    if group.pattern is not None:
+        told = name_groups(images["image_id"], group.pattern)
+        takes = images["group_id"].eq("") & told.ne("")
+        images = images.assign(group_id=images["group_id"].mask(takes, told))
+        evidence = evidence.mask(takes, "file names")
+    images = images.assign(group_evidence=evidence.to_numpy())
+    labels = labels_of(data, images)
+    profile = check_data(images, labels, bands=data.bands, nodata=data.nodata, max_pixels=data.max_pixels,
+                         workers=max(1, workers), progress=progress)
+    return Data(data_name(data), labels, images, profile, data_id(profile, labels))

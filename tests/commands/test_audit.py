@@ -1,0 +1,57 @@
+"""The audit as a user types it: what it says, what it writes, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from tiny_images import write_squares
+
+
+def audit(folder: Path, *overrides: str, code: int = 0) -> str:
+    """What `python -m segcv.audit` prints; the exit code must be `code`."""
+    command = [sys.executable, "-m", "segcv.audit", *overrides]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    """Eight squares in four groups; column whole keeps groups whole, torn does not."""
+    rows = write_squares(tmp_path / "data", 8).drop(columns="image_id")
+    rows["whole"] = [0, 0, 0, 0, 1, 1, 1, 1]
+    rows["torn"] = [0, 1, 0, 0, 1, 1, 1, 1]
+    path = tmp_path / "data" / "images.csv"
+    rows.to_csv(path, index=False)
+    return path
+
+
+def test_whole_groups_pass_and_a_torn_group_fails_with_its_name(tmp_path: Path, table: Path):
+    """Group g0 is squares 0 and 1, which the column torn deals to folds 0 and 1: one of three, and one of five."""
+    given = [f"data.table={table}", "data.num_classes=2"]
+
+    assert "PASS: 0 certain leaks" in audit(tmp_path, *given, "fold_column=whole")
+    said = audit(tmp_path, *given, "fold_column=torn", code=1)
+
+    assert "error: groups_whole: group_id g0 is on both sides in fold 0 (1), fold 1 (1)" in said
+    assert "2 of 8 held-out images (25 %)" in said
+    findings = pd.read_csv(tmp_path / "audit/findings.csv")
+    assert findings[["check", "severity", "held_out_touched"]].to_numpy().tolist() == [["groups_whole", "fail", 2]]
+    assert json.loads((tmp_path / "audit/findings.json").read_text())[0]["measures"]["torn"] == ["g0"]
+    assert "python -m segcv.split" in (tmp_path / "audit/audit.md").read_text()
+
+
+def test_what_cannot_be_run_ends_with_exit_code_2_and_writes_nothing(tmp_path: Path, table: Path):
+    given = [f"data.table={table}", "data.num_classes=2"]
+
+    assert "other is not a column" in audit(tmp_path, *given, "fold_column=other", code=2)
+    assert "there is no such file" in audit(tmp_path, *given, "roles=folds.csv", code=2)
+    assert "rolls" in audit(tmp_path, *given, "rolls=folds.csv", code=2)
+    assert "each names the folds" in audit(tmp_path, *given, "roles=folds.csv", "split=group_kfold", code=2)
+    assert "python -m segcv.split" in audit(tmp_path, *given, "split=group_kfold", code=2)
+    assert not (tmp_path / "audit").exists()
