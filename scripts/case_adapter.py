@@ -201,13 +201,6 @@ class Outcome:
         return next((one["measures"]["per_fold"][f"fold {fold}"] for one in self.json("audit/findings.json")
                      if one["check"] == "near_duplicates"), 0)
 
-    def classes_present(self) -> dict[str, list[int]]:
-        """image_path -> class ids in its mask."""
-        classes = pd.read_csv(self.only("audit/classes.csv"), dtype={"image_id": "str"}, keep_default_na=False)
-        found = classes[(classes["pixels"] > 0) & (classes["class_id"] >= 0)].groupby("image_id")["class_id"].agg(list)
-        paths = pd.read_csv(self.case / "dataset.csv", dtype="str")["image_path"]
-        return {path: found.get(Path(path).with_suffix("").as_posix(), []) for path in paths}
-
     def summary(self) -> dict[str, Any]:
         return self.json("report/summary.json")
 
@@ -227,7 +220,6 @@ RESULTS: dict[str, Callable[[Outcome], Any]] = {
     "image_hw": lambda out: out.audit()["image_sizes"][0],
     "mask_hw": lambda out: out.audit()["mask_sizes"][0],
     "mean_intensity_in_class": lambda out: out.audit()["mean_intensity_in_class"],
-    "class_ids_present": lambda out: out.classes_present(),
     "shared_fraction": lambda out: out.measure("shared_fraction"),
     "n_groups": lambda out: out.images["group_id"].nunique(),
     "n_blank_images": lambda out: int(pd.read_parquet(out.split / "profile.parquet")["flat"].sum()),

@@ -11,8 +11,6 @@ import pytest
 CHECKOUT = Path(__file__).parents[2]
 CASES = CHECKOUT.parent / "shared" / "cases"
 EXPECTED_TO_FAIL = {
-    "D14": "COCO files are not read yet",
-    "D15": "LabelMe files are not read yet",
     "R03": "comparison of two candidates on one results table is not a command yet",
 }
 
