@@ -6,6 +6,7 @@ scores supports. Any table of scores (run, fold, group, image, score), from any 
 `folds_differ`. Every Estimate has an interval or says why not; undefined is NaN.
 """
 
+from segcv.statistics.advice import Advice, advise, next_step
 from segcv.statistics.anova import (
     Repeated,
     RepeatedSums,
@@ -36,7 +37,9 @@ from segcv.statistics.candidates import (
 from segcv.statistics.comparison import Asked, Comparison, compare, compare_difference, sign_flip
 from segcv.statistics.complete import check_complete, check_one_sweep, missing_cells, rest_commands
 from segcv.statistics.components import Components, decompose
+from segcv.statistics.diagnosis import Diagnosis, diagnose
 from segcv.statistics.estimate import THE_RECIPE, THESE_MODELS, Estimate
+from segcv.statistics.external import conformal_errors, external_drop, frozen_estimates
 from segcv.statistics.folds import FoldStatistics, fold_estimate, fold_statistics, fold_summary, fold_table
 from segcv.statistics.groups import (
     GroupProfile,
@@ -52,6 +55,7 @@ from segcv.statistics.intervals import (
     bootstrap_t,
     effective_groups,
     gaffke,
+    hoeffding,
     interval_cautions,
     rank_correlation,
     score_cautions,
@@ -80,26 +84,36 @@ from segcv.statistics.results import (
     summarise_results,
 )
 from segcv.statistics.scored import ScoredImages, scored_images
+from segcv.statistics.shift import (
+    DecayCurve,
+    FeatureTests,
+    decay_curve,
+    difficulty_stability,
+    feature_correlations,
+    feature_regression,
+)
 from segcv.statistics.spread import Mean, Spread, detectable_difference, effect_spread, mean_of, row_mean_of
 from segcv.statistics.summary import TARGETS, Summary, summarise
 from segcv.statistics.targets import equal_group_estimates, equal_row_estimates
 
 __all__ = [
-    "RESULTS", "SCORE_TABLE", "TARGETS", "THESE_MODELS", "THE_RECIPE", "Asked", "Candidate", "CandidatesComparison",
-    "Comparison", "Components", "Design", "Estimate", "FoldStatistics", "GroupProfile", "GroupScores", "GroupSums",
-    "Jackknife", "LeakGap", "Mean", "Pair", "PermutationTest", "Plan", "Repeated", "RepeatedSums",
-    "ResultsComparison", "ResultsSummary", "ScoredImages", "Spread", "Summary", "Sums", "Variances",
-    "averages_table", "bootstrap_t", "candidate", "check_complete", "check_one_sweep", "class_shares", "compare",
-    "compare_candidates", "compare_difference", "compare_results", "decompose", "designs", "detectable",
-    "detectable_difference", "drawn_groups", "drawn_means", "drawn_repeated", "drawn_variances", "effect_spread",
-    "effective_groups", "equal_group_estimates", "equal_row_estimates", "false_alarms", "fold_estimate",
-    "fold_statistics", "fold_summary", "fold_table", "folds_differ", "gaffke", "group_difference",
-    "group_pooled_scores", "group_profile", "group_scores", "group_sums_of", "group_table", "grouping_verdict",
-    "groups_differ", "groups_of_images", "half_width", "holm", "image_means", "interval_cautions",
-    "intraclass_correlation", "jackknife", "leak_gap", "mean_of", "missing_cells", "model_factor",
-    "paired_difference", "percentile_estimates", "plan", "pooled_difference", "pooled_estimates",
-    "rank_correlation", "rank_probabilities", "read_results", "repeated_sums", "repeated_variances",
-    "rest_commands", "results_table", "row_mean_of", "score_cautions", "scored_images", "sign_flip", "spread_of",
-    "spread_of_difference", "student_t", "summarise", "summarise_results", "sums_of_squares", "table_groups",
-    "train_beside_held_out", "trivial_baseline", "undefined_table", "variances",
+    "RESULTS", "SCORE_TABLE", "TARGETS", "THESE_MODELS", "THE_RECIPE", "Advice", "Asked", "Candidate",
+    "CandidatesComparison", "Comparison", "Components", "DecayCurve", "Design", "Diagnosis", "Estimate",
+    "FeatureTests", "FoldStatistics", "GroupProfile", "GroupScores", "GroupSums", "Jackknife", "LeakGap", "Mean",
+    "Pair", "PermutationTest", "Plan", "Repeated", "RepeatedSums", "ResultsComparison", "ResultsSummary",
+    "ScoredImages", "Spread", "Summary", "Sums", "Variances", "advise", "averages_table", "bootstrap_t",
+    "candidate", "check_complete", "check_one_sweep", "class_shares", "compare", "compare_candidates",
+    "compare_difference", "compare_results", "conformal_errors", "decay_curve", "decompose", "designs",
+    "detectable", "detectable_difference", "diagnose", "difficulty_stability", "drawn_groups", "drawn_means",
+    "drawn_repeated", "drawn_variances", "effect_spread", "effective_groups", "equal_group_estimates",
+    "equal_row_estimates", "external_drop", "false_alarms", "feature_correlations", "feature_regression",
+    "fold_estimate", "fold_statistics", "fold_summary", "fold_table", "folds_differ", "frozen_estimates", "gaffke",
+    "group_difference", "group_pooled_scores", "group_profile", "group_scores", "group_sums_of", "group_table",
+    "grouping_verdict", "groups_differ", "groups_of_images", "half_width", "hoeffding", "holm", "image_means",
+    "interval_cautions", "intraclass_correlation", "jackknife", "leak_gap", "mean_of", "missing_cells",
+    "model_factor", "next_step", "paired_difference", "percentile_estimates", "plan", "pooled_difference",
+    "pooled_estimates", "rank_correlation", "rank_probabilities", "read_results", "repeated_sums",
+    "repeated_variances", "rest_commands", "results_table", "row_mean_of", "score_cautions", "scored_images",
+    "sign_flip", "spread_of", "spread_of_difference", "student_t", "summarise", "summarise_results",
+    "sums_of_squares", "table_groups", "train_beside_held_out", "trivial_baseline", "undefined_table", "variances",
 ]

@@ -90,6 +90,20 @@ class LeakGap:
     group: Estimate
     difference: Estimate
 
+    @property
+    def verdict(self) -> str:
+        """What the gap says, with its interval: the random split flatters, or grouping changed nothing to be seen."""
+        gap = self.difference
+        if not gap.has_interval:
+            return (f"The random split says {gap.value:+.3f} more; {gap.note}, so it is open whether grouping changed "
+                    "anything.")
+        between = f"{gap.value:+.3f} ({gap.low:+.3f} to {gap.high:+.3f})"
+        if gap.low > 0:
+            return f"The random split flatters by {between}: images of one group leak from training to testing."
+        if gap.high < 0:
+            return f"The random split scores lower, {between}: it does not flatter here; look for what else differs."
+        return f"Grouping changed nothing that can be seen here: {between}. Keep the groups; they cost nothing."
+
 
 def leak_gap(
     random: ScoredImages, grouped: ScoredImages, *, metric: str = "iou", policy: Policy = "union",
@@ -130,5 +144,3 @@ def _by_group_id(scored: ScoredImages, scores: Floats, grouped: ScoredImages) ->
     names, number = np.unique(rows["group_id"].to_numpy(dtype=object), return_inverse=True)
     moved = replace(scored, rows=rows, group=number.astype(np.int64), group_ids=tuple(map(str, names)))
     return group_scores(moved, scores)
-def _equal_group(groups: GroupScores, *, what: str, unit: str, level: float, seed: int, runs: int) -> Estimate:
-    return equal_group_estimates(groups, unit=unit, target=what, level=level, seed=seed, runs=runs)[0]

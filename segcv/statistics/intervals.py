@@ -81,6 +81,22 @@ def gaffke(groups: Floats, *, level: float, rng: Generator, draws: int = DRAWS) 
     return _order_statistic(low, tail), _order_statistic(high, 1 - tail)
 
 
+def hoeffding(mean: float, count: int, *, level: float, bounds: Interval = (0.0, 1.0)) -> Interval:
+    """mean ± sqrt(ln(2 / (1 - level)) / (2 count)), cut to `bounds`: `count` independent scores in [0, 1].
+
+    Exact for independent groups and one frozen model. Counted by images of the same groups it is wrong: 20 groups give
+    .304 at 95 %, and .030 when they are counted as 2,000 images.
+
+    >>> low, high = hoeffding(0.5, 20, level=0.95)
+    >>> round((high - low) / 2, 3), round((hoeffding(0.5, 2_000, level=0.95)[1] - 0.5), 4)
+    (0.304, 0.0304)
+    """
+    if count < 1:
+        return NO_INTERVAL
+    radius = float(np.sqrt(np.log(2 / (1 - level)) / (2 * count)))
+    return _cut(mean - radius, mean + radius, bounds)
+
+
 def effective_groups(weights: Floats) -> float:
     """1 / sum of squared shares: how many equal groups would weigh like these.
 

@@ -60,8 +60,8 @@ def groups_differ(table: Table, *, seed: int = 0, draws: int = DRAWS) -> Permuta
     parts = [slice(start, stop) for start, stop in pairwise(bounds)]
     seen, beyond = _between(y[None], group, size)[0], 0
     rng = np.random.default_rng(seed)
-    for rows in _chunks(draws, len(y)):
-        shuffled = np.concatenate([_permuted(y[part], rows, rng) for part in parts], axis=1)
+    for rows in chunks(draws, len(y)):
+        shuffled = np.concatenate([permuted(y[part], rows, rng) for part in parts], axis=1)
         beyond += int(np.sum(_between(shuffled, group, size) >= seen * (1 - 1e-12)))
     return PermutationTest(question, float(seen), (1 + beyond) / (draws + 1), draws, count, folds, said)
 
@@ -83,8 +83,8 @@ def folds_differ(table: Table, *, seed: int = 0, draws: int = DRAWS) -> Permutat
     u, size = u - u.mean(), np.bincount(fold)
     seen, beyond = _between(u[None], fold, size)[0], 0
     rng = np.random.default_rng(seed)
-    for rows in _chunks(draws, count):
-        beyond += int(np.sum(_between(_permuted(u, rows, rng), fold, size) >= seen * (1 - 1e-12)))
+    for rows in chunks(draws, count):
+        beyond += int(np.sum(_between(permuted(u, rows, rng), fold, size) >= seen * (1 - 1e-12)))
     return PermutationTest(question, float(seen), (1 + beyond) / (draws + 1), draws, count, folds, said)
 
 
@@ -97,12 +97,14 @@ def _between(values: Floats, label: Ints, size: Ints) -> Floats:
     return total
 
 
-def _permuted(values: Floats, rows: int, rng: Generator) -> Floats:
+def permuted(values: Floats, rows: int, rng: Generator) -> Floats:
+    """`rows` orders of the values, each row shuffled on its own."""
     drawn: Floats = rng.permuted(np.broadcast_to(values, (rows, len(values))), axis=1)
     return drawn
 
 
-def _chunks(draws: int, width: int) -> list[int]:
+def chunks(draws: int, width: int) -> list[int]:
+    """Numbers of draws that sum to `draws`, each small enough for rows of `width` numbers."""
     step = max(1, CELLS // max(1, width))
     return [min(step, draws - start) for start in range(0, draws, step)]
 

@@ -17,7 +17,7 @@ from segcv.statistics.estimate import THE_RECIPE, THESE_MODELS, Estimate
 from segcv.statistics.intervals import FEWEST_GROUPS, NO_INTERVAL, effective_groups, student_t
 from segcv.statistics.scored import Floats, Ints, ScoredImages
 from segcv.statistics.spread import Mean
-from segcv.statistics.targets import INCOMPLETE, ONE_COLUMN, ONLY_EQUAL_GROUP, TOO_FEW
+from segcv.statistics.targets import INCOMPLETE, ONE_COLUMN, ONLY_MEANS, TOO_FEW
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,7 +111,7 @@ def pooled_estimates(
     mean = pooled_mean(found, found.pseudo, found.without, value)
     these = said(student_t(value, mean.group_variance, mean.group_df, level=level), mean.group_df, THESE_MODELS, "")
     if not np.isfinite(mean.variance):
-        return these, said(NO_INTERVAL, 0, THE_RECIPE, ONE_COLUMN if scored.columns < 2 else ONLY_EQUAL_GROUP)
+        return these, said(NO_INTERVAL, 0, THE_RECIPE, ONE_COLUMN if scored.columns < 2 else ONLY_MEANS)
     return these, said(student_t(value, mean.variance, mean.df, level=level), mean.df, THE_RECIPE, "")
 
 

@@ -92,9 +92,11 @@ def row_mean_of(groups: GroupScores, weights: Floats | None = None) -> Mean:
     total = np.bincount(groups.image_group, weights=v, minlength=count)
     w = total / total.sum()
     y = groups.image_scores.mean(axis=1)
+    there = total > 0                               # groups without weight have no part in the mean
+    total = np.where(there, total, 1.0)
     u = np.bincount(groups.image_group, weights=v * y, minlength=count) / total
     value = float(w @ u)
-    if count < 2:
+    if there.sum() < 2:
         return Mean(value, np.nan, np.nan, np.nan, np.nan)
     v2 = float(np.sum(w**2 * (u - value) ** 2 / (1 - w)))
     size = groups.images.astype(float)
@@ -102,18 +104,25 @@ def row_mean_of(groups: GroupScores, weights: Floats | None = None) -> Mean:
     spare = float(np.sum(size - 1))
     plain = np.bincount(groups.image_group, weights=y, minlength=count) / size
     sig = float(np.sum((y - plain[groups.image_group]) ** 2)) / spare if spare else 0.0
-    tau = max(0.0, float(np.var(u, ddof=1)) - sig * float(np.mean(noise)))
+    tau = max(0.0, float(np.var(u[there], ddof=1)) - sig * float(np.mean(noise[there])))
     icc = tau + sig * noise
     df_iid = trace_df(w, noise)
     df = float(np.sqrt(df_iid * trace_df(w, icc))) if np.any(icc > 0) else df_iid
-    if columns < 2 or not groups.one_partition:
+    if columns < 2:
         return Mean(value, v2, df, np.nan, np.nan)
-    fold = np.unique(groups.fold[:, 0], return_inverse=True)[1]
-    folds = int(fold.max()) + 1
-    factor = max(0.0, float(np.sum(np.bincount(fold, weights=w) ** 2) - np.sum(w**2)))
-    m2 = variances(group_sums(groups)).model
-    add = max(0.0, float(np.nan_to_num(m2))) / columns * factor
-    bottom = v2**2 / df + add**2 / (folds * (columns - 1))
+    averaged = groups if groups.one_partition else groups.over_seeds()
+    factors = []
+    for s in range(averaged.scores.shape[1]):
+        fold = np.unique(averaged.fold[:, s], return_inverse=True)[1]
+        factors.append(max(0.0, float(np.sum(np.bincount(fold, weights=w) ** 2) - np.sum(w**2))))
+    if groups.one_partition:
+        sums = group_sums(groups)
+        m2, model_df = variances(sums).model, sums.column_df
+    else:                                           # over repeats: our extension of [6] by [10]
+        m2 = repeated_variances(averaged.scores, averaged.fold).model
+        model_df = repeated_sums(averaged.scores, averaged.fold).run_df
+    add = max(0.0, float(np.nan_to_num(m2))) / averaged.scores.shape[1] * float(np.mean(factors))
+    bottom = v2**2 / df + add**2 / model_df
     return Mean(value, v2, df, add, (v2 + add) ** 2 / bottom if bottom > 0 else df)
 
 

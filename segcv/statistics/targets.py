@@ -7,16 +7,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from segcv.errors import TableError
 from segcv.statistics.by_group import GroupScores
 from segcv.statistics.estimate import THE_RECIPE, THESE_MODELS, Estimate
 from segcv.statistics.intervals import DRAWS, FEWEST_GROUPS, NO_INTERVAL, bootstrap_t, gaffke, student_t
+from segcv.statistics.scored import Floats
 from segcv.statistics.spread import mean_of, row_mean_of
 
 ONE_COLUMN = ("one seed and one repeat: how much the model itself varies is unknown; run seed=0,1,2 "
               "(or more repeats) for an interval of the recipe")
 TOO_FEW = f"fewer than {FEWEST_GROUPS} groups: only the bounded interval is given"
 TOO_FEW_BOUNDED = "fewer than 2 groups: nothing is known about other groups"
-ONLY_EQUAL_GROUP = "over repeats only the equal-group mean has an interval of the recipe"
+ONLY_MEANS = "over repeats only means of group and image scores have an interval of the recipe"
 INCOMPLETE = "not every group was scored in every column; run the missing cells"
 
 
@@ -72,30 +74,40 @@ def recipe_stretch(groups: GroupScores) -> tuple[float, str]:
     return float(np.sqrt(mean.variance / mean.group_variance)), ""
 
 
-def equal_row_estimates(groups: GroupScores, *, unit: str, level: float, runs: int) -> tuple[Estimate, Estimate]:
+def equal_row_estimates(
+    groups: GroupScores, *, unit: str, level: float, runs: int, weights: Floats | None = None,
+) -> tuple[Estimate, Estimate]:
     """Each image counts once, for these models and for the recipe: CR2 with Bell-McCaffrey degrees of freedom [6].
 
-    A ratio of two random sums: consistent, not unbiased.
+    A ratio of two random sums: consistent, not unbiased. `weights`, one per row of `image_scores`, lets images count
+    by what they are worth instead.
+
+    Raises:
+        TableError: a weight is missing or below zero, or all are zero.
     """
+    target = "equal_row" if weights is None else "weighted"
     if groups.image_scores is not None:
-        weights = groups.images / groups.images.sum()
-        value = float(weights @ groups.means)
+        by_image = np.ones(len(groups.image_scores)) if weights is None else np.asarray(weights, dtype=float)
+        if not (np.isfinite(by_image).all() and (by_image >= 0).all() and by_image.sum() > 0):
+            raise TableError("Every scored image needs a weight of zero or more, and one at least above zero.")
+        value = float(by_image @ groups.image_scores.mean(axis=1) / by_image.sum())
     else:
         value = float(np.average(groups.means, weights=groups.images)) if len(groups.images) else np.nan
     count = len(groups.images)
 
     def said(interval: tuple[float, float], df: float, whom: str, why: str) -> Estimate:
         method = "CR2 over groups" + (f", df {df:.1f}" if not why else "")
-        return Estimate(value, *interval, level=level, method=method, target=f"equal_row, {whom}", unit=unit,
+        return Estimate(value, *interval, level=level, method=method, target=f"{target}, {whom}", unit=unit,
                         groups=count, runs=runs, undefined=groups.undefined, note=why)
 
-    why = TOO_FEW if count < FEWEST_GROUPS else INCOMPLETE if groups.image_scores is None else ""
+    weighed = count
+    if weights is not None and groups.image_group is not None:
+        weighed = len(np.unique(groups.image_group[by_image > 0]))
+    why = TOO_FEW if weighed < FEWEST_GROUPS else INCOMPLETE if groups.image_scores is None else ""
     if why:
         return said(NO_INTERVAL, 0, THESE_MODELS, why), said(NO_INTERVAL, 0, THE_RECIPE, why)
-    mean = row_mean_of(groups)
+    mean = row_mean_of(groups, weights)
     these = said(student_t(value, mean.group_variance, mean.group_df, level=level), mean.group_df, THESE_MODELS, "")
     if groups.scores.shape[1] < 2:
         return these, said(NO_INTERVAL, 0, THE_RECIPE, ONE_COLUMN)
-    if not groups.one_partition:
-        return these, said(NO_INTERVAL, 0, THE_RECIPE, ONLY_EQUAL_GROUP)
     return these, said(student_t(value, mean.variance, mean.df, level=level), mean.df, THE_RECIPE, "")
