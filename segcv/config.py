@@ -16,26 +16,35 @@ from hydra.core.config_store import ConfigStore
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
-from segcv.errors import SegcvError, SegcvWarning
+from segcv.errors import ConfigError, SegcvError, SegcvWarning
 from segcv.settings import (
     AggregateCommand,
     AuditCommand,
     ConvertCommand,
     EvaluateCommand,
+    NestedCommand,
     SplitCommand,
     TrainCommand,
 )
 
 Item = TypeVar("Item")
 
-_COMMANDS: dict[str, type] = {"split": SplitCommand, "train": TrainCommand, "evaluate": EvaluateCommand,
-                              "aggregate": AggregateCommand, "audit": AuditCommand, "convert": ConvertCommand}
+_COMMANDS: dict[str, type] = {
+    "aggregate": AggregateCommand,
+    "audit": AuditCommand,
+    "convert": ConvertCommand,
+    "evaluate": EvaluateCommand,
+    "nested": NestedCommand,
+    "split": SplitCommand,
+    "train": TrainCommand,
+}
 for _name, _schema in _COMMANDS.items():
     ConfigStore.instance().store(name=f"{_name}_schema", node=_schema)
 
 _EXAMPLES = {"fold": "0", "data.root": "FOLDER", "data.table": "images.csv", "split.table": "folds.csv",
-             "predictions": "FOLDER", "out": "FOLDER"}
+             "predictions": "FOLDER", "out": "FOLDER", "candidates": "[unet_small,unet_resnet18]"}
 _PLACES = re.compile(r"([\w.+@/-]+)=([^\"'{\[\s]*\{[a-z_]+\}.*)", re.DOTALL)      # setting=path/{place}.png
 
 
@@ -144,6 +153,20 @@ def overrides() -> list[str]:
 def typed() -> str:
     """What was typed behind the command, as the shell takes it again."""
     return " ".join(map(shlex.quote, overrides()))
+
+
+def composed(name: str, changes: Iterable[str], *, where: str) -> Any:
+    """The settings of command `name` under these changes, inside a running command; `where` names them in a refusal.
+
+    Raises:
+        ConfigError: a change names an unknown setting, or gives it a value of the wrong kind.
+    """
+    from hydra.errors import HydraException
+
+    try:
+        return OmegaConf.to_object(hydra.compose(config_name=name, overrides=list(changes)))
+    except (HydraException, OmegaConfBaseException) as error:
+        raise ConfigError(f"{where}: {str(error).splitlines()[0]}") from error
 
 
 def as_dict(settings: Any) -> dict[str, Any]:

@@ -147,11 +147,18 @@ class ConvertCommand:
 
 
 @dataclass
-class TrainCommand(SplitCommand):
-    fold: int = "???"  # type: ignore[assignment]      # Hydra's word for: must be given
-    repeat: int = 0
+class CalibrationSettings:
+    """What is fitted on the calibration groups (role C) of a nested evaluation, and of the delivered model."""
+
+    method: str = "none"                 # none, temperature, class_temperature, vector, isotonic
+    threshold: str = "none"              # none, or the cut for class 1 of two with the best iou or dice
+
+
+@dataclass
+class RecipeCommand(SplitCommand):
+    """All that decides what a network learns, shared by the commands that train."""
+
     seed: int = 0
-    candidate: str | None = None         # default: the model's name
     model: ModelSettings = field(default_factory=ModelSettings)
     loss: LossSettings = field(default_factory=LossSettings)
     optim: OptimSettings = field(default_factory=OptimSettings)
@@ -161,6 +168,13 @@ class TrainCommand(SplitCommand):
     prediction: PredictionSettings = field(default_factory=PredictionSettings)
     device: str = "auto"                 # auto, cpu, cuda, cuda:1
     threads: int = 1                     # torch threads; changes results, so part of the config id
+
+
+@dataclass
+class TrainCommand(RecipeCommand):
+    fold: int = "???"  # type: ignore[assignment]      # Hydra's word for: must be given
+    repeat: int = 0
+    candidate: str | None = None         # default: the model's name
     runs: str = "runs"
 
 
@@ -206,6 +220,29 @@ class AuditCommand:
     splits: str = "splits"
     cache: str = ".segcv"
     workers: int = 2
+
+
+@dataclass
+class InnerSettings:
+    """How a nested evaluation cuts the training groups of an outer fold."""
+
+    folds: int = 3                       # inner folds, on which candidates are compared
+    calibration_share: float = 0.25      # share of the groups kept for calibration (role C); 0 where nobody calibrates
+
+
+@dataclass
+class NestedCommand(RecipeCommand):
+    candidates: list[Any] = "???"  # type: ignore[assignment]
+    name: str = "nested"                 # names the folder and the candidate in the report
+    inner: InnerSettings = field(default_factory=InnerSettings)
+    calibration: CalibrationSettings = field(default_factory=CalibrationSettings)
+    judge: str = "miou"                  # loss of a group: 1 - mIoU (1 - mean over its images), or brier
+    fallback: str = "majority"           # answers where B or C is empty or lacks a class
+    slots: int | None = None             # fits at once on CPUs; null: as many as cores allow
+    retries: int = 0
+    fit: str | None = None               # make this one fit only, as the jobs of a nested evaluation do
+    level: float = 0.95
+    nested: str = "nested"               # where nested evaluations are kept
 
 
 @dataclass

@@ -24,14 +24,22 @@ ROOMS = {                       # room -> rooms it may enter, by their doors
     "study": {"tables", "pixels", "groups", "splits", "settings"},
     "training": {"tables", "pixels", "metrics"},
     "prediction": {"tables", "pixels", "metrics", "scoring", "training"},
-    "recipes": {"tables", "pixels", "scoring", "training", "prediction", "settings"},
+    "recipes": {"tables", "pixels", "metrics", "scoring", "training", "prediction", "nesting", "settings"},
     "statistics": {"tables", "metrics"},
     "leakage": {"tables", "pixels", "groups", "splits", "metrics", "statistics", "runs"},
     "nesting": {"tables", "splits", "statistics"},
     "launching": {"tables"},
     "reporting": {"tables", "metrics", "statistics"},
 }
-COMMANDS = {"split", "train", "evaluate", "aggregate", "audit", "convert"}
+COMMANDS = {
+    "aggregate",
+    "audit",
+    "convert",
+    "evaluate",
+    "nested",
+    "split",
+    "train",
+}
 SHARED_FILES = {"errors", "settings", "config"}       # beside the commands; rooms see only what ROOMS says
 OWNERS = {                      # outside library -> the only places that import it
     "hydra": {"config", "hydra_plugins"} | COMMANDS,

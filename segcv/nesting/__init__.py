@@ -9,7 +9,17 @@ its role and cannot reach others; the ledger is written from what was read, not 
 """
 
 from segcv.nesting.choosing import Choice, chosen
+from segcv.nesting.cutting import balanced_inner_folds, drawn_halves, missing_class
+from segcv.nesting.keeping import OUTCOME, read_outcome, write_outcome
 from segcv.nesting.ledger import BASE, CALIBRATION, INNER, OUTER, Ledger, refuse_shared_groups
+from segcv.nesting.outer import (
+    choices_table,
+    group_scores_table,
+    inner_mean,
+    inner_table,
+    outer_estimates,
+    reliability_table,
+)
 from segcv.nesting.plan import FitPlan, NestedPlan, OuterPlan, Parts, plan_final, plan_nested, take_turns
 from segcv.nesting.protocol import (
     FitCounts,
@@ -24,7 +34,9 @@ from segcv.nesting.protocol import (
 )
 
 __all__ = [
-    "BASE", "CALIBRATION", "INNER", "OUTER", "Choice", "FitCounts", "FitOutcome", "FitPlan", "Ledger", "NestedPlan",
-    "NestedResult", "OuterPlan", "OuterResult", "Parts", "Pipeline", "RoleRows", "chosen", "plan_final", "plan_nested",
-    "refuse_shared_groups", "run_fit", "run_fold", "run_nested", "take_turns",
+    "BASE", "CALIBRATION", "INNER", "OUTCOME", "OUTER", "Choice", "FitCounts", "FitOutcome", "FitPlan", "Ledger",
+    "NestedPlan", "NestedResult", "OuterPlan", "OuterResult", "Parts", "Pipeline", "RoleRows",
+    "balanced_inner_folds", "choices_table", "chosen", "drawn_halves", "group_scores_table", "inner_mean",
+    "inner_table", "missing_class", "outer_estimates", "plan_final", "plan_nested", "read_outcome",
+    "refuse_shared_groups", "reliability_table", "run_fit", "run_fold", "run_nested", "take_turns", "write_outcome",
 ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import pandas as pd
 
@@ -26,6 +27,12 @@ class Ledger:
             key = (fit_id, group, role)
             read = self._rows[key][3] if key in self._rows else 0
             self._rows[key] = (outer, inner, candidate, read + 1)
+
+    @classmethod
+    def of(cls, rows: Iterable[Mapping[str, Any]]) -> Ledger:
+        """The ledger whose table has these rows."""
+        return cls({(row["fit_id"], row["group_id"], row["role"]): (
+            row["outer"], None if row["inner"] == -1 else row["inner"], row["candidate"], row["rows"]) for row in rows})
 
     def table(self) -> pd.DataFrame:
         """LEDGER, sorted by fit, group and role; inner is -1 for a refit, outer -1 for the delivered model."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import pandas as pd
 
@@ -13,6 +13,8 @@ from segcv.errors import ScoreError, SplitError
 from segcv.nesting.choosing import Choice, Loss, chosen
 from segcv.nesting.ledger import BASE, CALIBRATION, INNER, OUTER, Ledger, refuse_shared_groups
 from segcv.nesting.plan import FitPlan, NestedPlan, OuterPlan, Parts
+
+Candidate = TypeVar("Candidate", bound="Named")
 
 
 class RoleRows:
@@ -54,12 +56,24 @@ class RoleRows:
         self._note(self.role, (group_of[image_id] for image_id in opened))
 
 
+class Named(Protocol):
+    """Something with a name, as a candidate has one."""
+
+    @property
+    def name(self) -> str:
+        """What it is called in tables."""
+
+
 class Pipeline(Protocol):
     """A candidate: preprocessing, model and calibration, judged as one. It keeps nothing from one fit to the next."""
 
     @property
     def name(self) -> str:
         """What the candidate is called in tables."""
+
+    @property
+    def calibrates(self) -> bool:
+        """Does it learn anything on C? One that does not needs no C."""
 
     def fit(self, base: RoleRows, *, fit_id: str) -> Any:
         """Preprocessing and model, fitted on the rows of B."""
@@ -76,16 +90,15 @@ Unfit = Callable[[pd.DataFrame, pd.DataFrame], str]         # rows of B, rows of
 
 @dataclass(frozen=True, slots=True)
 class FitCounts:
-    """What a nested evaluation cost. A fit taken from disk was made once and is counted as reused, not again."""
+    """What it cost: fits of preprocessing and model on B, calibrations on C, answers by the fallback."""
 
     base_fits: int = 0
     calibrations: int = 0
     fallbacks: int = 0
-    reused: int = 0
 
     def __add__(self, other: FitCounts) -> FitCounts:
         return FitCounts(self.base_fits + other.base_fits, self.calibrations + other.calibrations,
-                         self.fallbacks + other.fallbacks, self.reused + other.reused)
+                         self.fallbacks + other.fallbacks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,15 +147,16 @@ class NestedResult:
         return self.mean_loss - total / sum(fold.choice.groups for fold in self.folds)
 
 
-RunOne = Callable[[FitPlan, Pipeline], FitOutcome]
+RunOne = Callable[[FitPlan, Candidate], FitOutcome]
 
 
 def run_fit(plan: FitPlan, pipeline: Pipeline, rows: pd.DataFrame, *, fallback: Pipeline,
             unfit: Unfit | None = None) -> FitOutcome:
     """Fit on B, calibrate on C, judge once; each step is given the rows of its role only.
 
-    `rows` has image_id and group_id. Where B or C is empty, or `unfit` gives a reason (a class is missing), the
-    declared `fallback` is fitted on B and C together and answers instead; nothing is filled from the judged groups.
+    `rows` has image_id and group_id. Where B, or C of a candidate that calibrates, is empty, or `unfit` gives a reason
+    (a class is missing), the declared `fallback` is fitted on B and C together and answers instead; nothing is filled
+    from the judged groups.
     """
     fit_id = f"{plan.name}/{pipeline.name}"
     ledger = Ledger()
@@ -156,7 +170,7 @@ def run_fit(plan: FitPlan, pipeline: Pipeline, rows: pd.DataFrame, *, fallback: 
         return RoleRows(mine, role=role, note=note)
 
     parts = plan.parts
-    reason = _unfit(parts, rows, unfit)
+    reason = _unfit(parts, rows, unfit, calibrates=pipeline.calibrates)
     judged = handed(parts.judged, INNER if plan.inner is not None else OUTER)
     if reason:
         both = handed((*parts.base, *parts.calibration), BASE)
@@ -164,7 +178,7 @@ def run_fit(plan: FitPlan, pipeline: Pipeline, rows: pd.DataFrame, *, fallback: 
     else:
         model = pipeline.fit(handed(parts.base, BASE), fit_id=fit_id)
         composite = pipeline.calibrate(model, handed(parts.calibration, CALIBRATION), fit_id=fit_id)
-        counts, answering = FitCounts(base_fits=1, calibrations=1), pipeline
+        counts, answering = FitCounts(base_fits=1, calibrations=int(pipeline.calibrates)), pipeline
     losses = dict(answering.losses(composite, judged, fit_id=fit_id)) if parts.judged else {}
     if set(losses) != set(parts.judged):
         other = sorted(set(losses) ^ set(parts.judged))
@@ -173,7 +187,7 @@ def run_fit(plan: FitPlan, pipeline: Pipeline, rows: pd.DataFrame, *, fallback: 
     return FitOutcome(losses, reason, counts, ledger)
 
 
-def run_nested(plan: NestedPlan, candidates: Sequence[Pipeline], run: RunOne) -> NestedResult:
+def run_nested(plan: NestedPlan, candidates: Sequence[Candidate], run: RunOne[Candidate]) -> NestedResult:
     """Every inner fit, the choice, one refit per outer fold, each outer group judged once.
 
     `run` makes one fit (`run_fit` with its rows) or takes it from where it lies. Candidates are in declared order; of
@@ -193,8 +207,8 @@ def run_nested(plan: NestedPlan, candidates: Sequence[Pipeline], run: RunOne) ->
     return NestedResult(tuple(folds), counts, ledger)
 
 
-def run_fold(fold: OuterPlan, candidates: Sequence[Pipeline],
-             run: RunOne) -> tuple[OuterResult, FitCounts, pd.DataFrame]:
+def run_fold(fold: OuterPlan, candidates: Sequence[Candidate],
+             run: RunOne[Candidate]) -> tuple[OuterResult, FitCounts, pd.DataFrame]:
     """One outer fold: its result, what it cost, and its LEDGER. For the delivered model nobody is judged outside."""
     if not candidates:
         raise SplitError("no candidate was given; name at least one.")
@@ -214,10 +228,11 @@ def run_fold(fold: OuterPlan, candidates: Sequence[Pipeline],
     return result, sum((outcome.counts for outcome in outcomes), start=FitCounts()), ledger
 
 
-def _unfit(parts: Parts, rows: pd.DataFrame, unfit: Unfit | None) -> str:
-    for name, groups in (("base fit (B)", parts.base), ("calibration (C)", parts.calibration)):
-        if not groups:
-            return f"no group is left for the {name}"
+def _unfit(parts: Parts, rows: pd.DataFrame, unfit: Unfit | None, *, calibrates: bool) -> str:
+    if not parts.base:
+        return "no group is left for the base fit (B)"
+    if calibrates and not parts.calibration:
+        return "no group is left for the calibration (C)"
     if unfit is None:
         return ""
     base, calibration = (rows[rows["group_id"].isin(groups)] for groups in (parts.base, parts.calibration))

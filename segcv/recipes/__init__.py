@@ -7,6 +7,18 @@ Loads torch. Shared by every command that trains, so that a network is fitted th
 """
 
 from segcv.recipes.fitting import FittedRecipe, class_pixels, fit_recipe
-from segcv.recipes.scoring import score_recipe
+from segcv.recipes.networks import (
+    CALIBRATION,
+    JUDGES,
+    Frozen,
+    MajorityPipeline,
+    NetworkPipeline,
+    group_losses,
+    read_calibration,
+)
+from segcv.recipes.scoring import predicted, score_recipe
 
-__all__ = ["FittedRecipe", "class_pixels", "fit_recipe", "score_recipe"]
+__all__ = [
+    "CALIBRATION", "JUDGES", "FittedRecipe", "Frozen", "MajorityPipeline", "NetworkPipeline", "class_pixels",
+    "fit_recipe", "group_losses", "predicted", "read_calibration", "score_recipe",
+]

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from segcv.pixels import LabelMap, fit_preprocessing
-from segcv.settings import TrainCommand
+from segcv.settings import RecipeCommand
 from segcv.tables import Progress, quiet
 from segcv.training import Fit, ModelChoice, Seeds, StepInfo, Stopping, class_weights, fit, save_model
 
@@ -25,7 +25,7 @@ class FittedRecipe:
     folder: Path
 
 
-def fit_recipe(settings: TrainCommand, rows: pd.DataFrame, *, labels: LabelMap, masks: pd.DataFrame, seeds: Seeds,
+def fit_recipe(settings: RecipeCommand, rows: pd.DataFrame, *, labels: LabelMap, masks: pd.DataFrame, seeds: Seeds,
                out: Path, config_id: str = "", inner: pd.DataFrame | None = None, progress: Progress = quiet,
                watch: Callable[[StepInfo], None] | None = None) -> FittedRecipe:
     """Everything that learns, fitted on `rows` and saved into `out`/model; no other image is opened.

@@ -5,6 +5,7 @@
 
 from segcv.reporting.evidence import Evidence
 from segcv.reporting.markdown import escaped, page
+from segcv.reporting.nested_report import NestedEvidence, write_nested_report
 from segcv.reporting.numbers import cell_text, estimate_text
 from segcv.reporting.section import Block, Bullets, Cell, Commands, Paragraph, Section, Table
 from segcv.reporting.sections import RESULT_SECTIONS, SECTIONS, report_sections
@@ -12,6 +13,6 @@ from segcv.reporting.writing import REPORT, SUMMARY, summary_json, write_report
 
 __all__ = [
     "REPORT", "RESULT_SECTIONS", "SECTIONS", "SUMMARY", "Block", "Bullets", "Cell", "Commands", "Evidence",
-    "Paragraph", "Section", "Table", "cell_text", "escaped", "estimate_text", "page", "report_sections",
-    "summary_json", "write_report",
+    "NestedEvidence", "Paragraph", "Section", "Table", "cell_text", "escaped", "estimate_text", "page",
+    "report_sections", "summary_json", "write_nested_report", "write_report",
 ]

@@ -115,6 +115,37 @@ SENTENCES: dict[str, str] = {
     "fingerprints": "Fingerprints",
     "notes": "Notes",
     "to_reproduce": "To reproduce:",
+    # nested
+    "nested_title": "Nested evaluation: {name}",
+    "nested_answer": "What to expect of the whole recipe",
+    "nested_expect": "On a new group expect {unit} {value}: the mean over {groups} groups, each counting once, of a "
+                     "recipe that makes its choice (among {candidates}) and its calibration itself, on training "
+                     "groups only.",
+    "nested_bounded": "Without leaning on any shape of distribution: {value} ({method}).",
+    "nested_optimism": "The best inner scores average {inner}; outside, the chosen recipes reach {outer}: inner minus "
+                       "outer is {difference}. Above 0, reporting the best inner score would have been too good; below "
+                       "0, the inner networks suffered more from their smaller training sets than choosing helped.",
+    "nested_exploratory": "EXPLORATORY: {others} other nested evaluations were reported on this split ({names}). Once "
+                          "outer scores are used to choose between them, none of them is an independent judgement.",
+    "nested_choices": "What was chosen, and by how much",
+    "nested_stable": "Every fold chose {name}.",
+    "nested_unstable": "The folds chose differently: {names}. The choice hangs on which groups were seen; the score "
+                       "below is that of choosing, not of one of them.",
+    "nested_fallbacks": "The fallback answered in {number} of {all} fits:",
+    "nested_no_fallback": "The declared fallback ({name}) was never needed.",
+    "nested_inner": "Inner scores of every candidate (a score that was used to choose is no estimate)",
+    "nested_calibration": "Probabilities before and after calibration, on the held-out groups",
+    "nested_not_calibrated": "No chosen candidate calibrates.",
+    "nested_ledger": "Who was used for what",
+    "nested_proof": "{rows} rows of the ledger, written from the images that were read: in no fit has a group two "
+                    "roles, and no group that judged an outer fold (O) was used before in it.",
+    "nested_fits": "{base} base fits and {calibrations} calibrations; the rule K(JM+1) gives {planned} with {folds} "
+                   "outer folds, {inner} inner folds and {candidates} candidates{repeats}.",
+    "nested_limits": "What this does not say",
+    "nested_limit_model": "The number judges the recipe, not one network: each fold has its own. The model that is "
+                          "delivered (python -m segcv.fit_final) has no independent test.",
+    "nested_limit_seed": "One seed per fit: how much the networks themselves vary is part of the spread over folds and "
+                         "is not told apart.",
     "how_made": "Undefined numbers are shown as n/a. Intervals are {level} intervals unless they say otherwise.",
 }
 

@@ -30,6 +30,8 @@ PLAN = FitPlan(0, None, Parts(base=("a",), calibration=("b",), judged=("d",)))
 class Spy:
     """Reads what it is given and answers with fixed losses."""
 
+    calibrates = True
+
     def __init__(self, name: str = "spy", losses: Mapping[str, Fraction] | None = None) -> None:
         self.name, self.answers, self.given = name, losses or {}, []
 

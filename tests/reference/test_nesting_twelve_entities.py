@@ -25,6 +25,8 @@ def rows() -> pd.DataFrame:
 class Smoothed:
     """Add-one smoothed rate of y over entities, all or within each x; calibrated as q = 1/2 + a (p - 1/2)."""
 
+    calibrates = True
+
     def __init__(self, name: str, *, by_x: bool) -> None:
         self.name, self.by_x = name, by_x
         self.probabilities = {"V": 0, "O": 0, "C": 0}
