@@ -60,6 +60,12 @@ class SplitSettings:
     seed: int = 0
     locked_groups: list[str] = field(default_factory=list)     # neither trained on nor tested on
     max_per_group: int | None = None     # training images per group
+    first_by: str | None = None          # which ones: time (the first), null: any
+    bootstrap: bool = False              # repeats draw the training groups anew and keep the held-out folds
+    balance_on: list[str] = field(default_factory=list)        # of balanced_group_kfold: columns, as [site, scanner]
+    stratify: str | None = None          # of the k-folds of groups: column whose groups are dealt evenly
+    leave: int | None = None             # of leave_p_groups_out: groups held out together; null: 2
+    share: float | None = None           # of repeated_holdout: of the images, in each draw; null: 0.2
     table: str | None = None             # folds cut elsewhere: CSV or JSON
     time_column: str | None = None       # of split=time, known_groups; null: time; 2023-04-30 or 2023-04-30 14:05
     gap_days: float | None = None        # training ends more than this before the first held-out image

@@ -13,6 +13,7 @@ def main(settings: SplitCommand) -> None:
     """Make the split that the settings describe, or find it made, and show its balance."""
     from pathlib import Path
 
+    from segcv.splits import SPLITTERS
     from segcv.study import open_study
 
     study = open_study(settings.data, settings.group, settings.split, splits=Path(settings.splits),
@@ -29,6 +30,9 @@ def main(settings: SplitCommand) -> None:
     for row in split.manifest["left_out"]:
         print(f"Left out of training: {row['reason']}: {100 * row['share']:.1f} % of what could train "
               f"({row['images']} images in one fold or more)")
+    if (splitter := SPLITTERS.get(split.settings["split"]["name"])) is not None and splitter.needs_masks:
+        print("The folds were balanced on the labels of all images, those held out too: on how many pixels each class "
+              "has, never on pixels of images or on scores.")
     if not study.made:
         for note in split.notes:
             print(f"note: {note}")

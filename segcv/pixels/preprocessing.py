@@ -77,7 +77,8 @@ def fit_preprocessing(rows: pd.DataFrame, *, nodata: float | None = None, max_pi
                       progress: Progress = quiet) -> Preprocessing:
     """Mean and population standard deviation per band over the images in `rows`, which must be the training rows.
 
-    Nothing but `image_path` of these rows is opened. Exact for 8 and 16 bits; the order of rows does not matter.
+    Nothing but `image_path` of these rows is opened. Exact for 8 and 16 bits; the order of rows does not matter. Where
+    rows have a `train_count`, an image weighs as much as that many.
     Pixels without data do not count. A band that never changes keeps std 1, with a warning.
 
     Raises:
@@ -89,6 +90,7 @@ def fit_preprocessing(rows: pd.DataFrame, *, nodata: float | None = None, max_pi
     paths = [Path(path) for path in ordered["image_path"]]
     moments: Moments | None = None
     kind = (0, "")
+    times = dict(zip(paths, ordered["train_count"], strict=True)) if "train_count" in ordered else {}
     for path in progress(paths, total=len(paths), what="mean and standard deviation"):
         image = read_image(path, max_pixels=max_pixels)
         if moments is None:
@@ -97,7 +99,8 @@ def fit_preprocessing(rows: pd.DataFrame, *, nodata: float | None = None, max_pi
             found = band_count(image.shape[2], image.dtype.name)
             raise ImageFileError(f"{path}: has {found}, and {paths[0]} has {band_count(*kind)}. "
                                  "Images of one data set must agree; convert one of them.")
-        moments.add(image[valid_pixels(image, nodata)])
+        for _ in range(times.get(path, 1)):
+            moments.add(image[valid_pixels(image, nodata)])
     assert moments is not None
     if not moments.pixels:
         raise ImageFileError(f"the {len(paths)} training images hold no pixel with data"

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
+from segcv.splits.columns import value_counts
 from segcv.splits.group_table import groups_of
 from segcv.tables import EXCLUDED, HELD_OUT
 
 
-def balance_table(roles: pd.DataFrame, images: pd.DataFrame, masks: pd.DataFrame) -> pd.DataFrame:
+def balance_table(roles: pd.DataFrame, images: pd.DataFrame, masks: pd.DataFrame, *,
+                  columns: Sequence[str] = ()) -> pd.DataFrame:
     """Per repeat, fold and role: images, groups, labelled pixels, and share_<class> of those pixels, in [0, 1].
 
-    Pixels without a label (ignored) are not counted; shares are NaN where a role has no labelled pixel.
+    Then, for every value of the `columns` of the images, the share of the images with it ("site=north"). Pixels without
+    a label (ignored) are not counted; shares are NaN where a role has no labelled pixel.
     """
     seen = masks[masks["image_id"].isin(images["image_id"]) & (masks["class_id"] >= 0)]
     wide = seen.pivot_table(index="image_id", columns="class_id", values="pixels", aggfunc="sum", fill_value=0)
@@ -25,6 +30,10 @@ def balance_table(roles: pd.DataFrame, images: pd.DataFrame, masks: pd.DataFrame
     table["pixels"] = pixels.sum(axis=1).astype("int64")
     for c in classes:
         table[f"share_{c}"] = pixels[c] / table["pixels"].where(table["pixels"] > 0)
+    for column in columns:
+        value = rows["image_id"].map(images.set_index("image_id")[column].astype("str"))
+        shares = pd.crosstab([rows[key] for key in keys], value, normalize="index").add_prefix(f"{column}=")
+        table = table.join(shares)
     return table.reset_index()
 
 
@@ -40,8 +49,9 @@ def left_out(roles: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame({"images": by_reason.nunique(), "share": share}).reset_index()
 
 
-def balance_floor(images: pd.DataFrame, masks: pd.DataFrame | None, *, folds: int) -> pd.DataFrame:
-    """What no cut into `folds` folds can beat, for the images and for each class ("images", "class 0", ...).
+def balance_floor(images: pd.DataFrame, masks: pd.DataFrame | None, *, folds: int,
+                  columns: Sequence[str] = ()) -> pd.DataFrame:
+    """What no cut into `folds` folds can beat, for the images, each class ("class 0", ...) and each value of `columns`.
 
     With the share s of the largest group and g groups that have the column: `worst` bounds the largest
     |folds x share - 1| of a fold from below: max(s x folds - 1, and where g < folds also folds / g - 1 and 1);
@@ -49,7 +59,8 @@ def balance_floor(images: pd.DataFrame, masks: pd.DataFrame | None, *, folds: in
     largest_share, empty_folds, worst.
     """
     table, pixels = groups_of(images, masks)
-    amounts = pd.concat([table["images"].rename("images"), pixels.rename(columns=lambda c: f"class {c}")], axis=1)
+    amounts = pd.concat([table["images"].rename("images"), pixels.rename(columns=lambda c: f"class {c}"),
+                         value_counts(images, table.index, columns)], axis=1)
     share = amounts / amounts.sum()                                                     # groups x columns
     groups = (amounts > 0).sum().to_numpy()
     largest = share.max().to_numpy()

@@ -24,9 +24,10 @@ RESTARTS, RESTARTS_SAMPLED = 20, 2
 SLACK = 0.03           # mean cost above the best that the walk may reach
 
 
-def balanced_folds(amounts: NDArray[np.generic], *, folds: int, rng: Generator) -> Ints:
+def balanced_folds(amounts: NDArray[np.generic], *, folds: int, rng: Generator, strata: Ints | None = None) -> Ints:
     """Fold in 0..folds-1 of each group; every column of `amounts` (groups x columns, >= 0) is spread evenly.
 
+    The number of groups of each of the `strata` (one number per group) differs by one at most between folds.
     Deterministic in the order of the groups and the state of `rng`. Needs at least as many groups as folds and one
     column that is positive everywhere (the number of images); then no fold stays empty.
     """
@@ -36,11 +37,11 @@ def balanced_folds(amounts: NDArray[np.generic], *, folds: int, rng: Generator) 
     extended = np.hstack([mass, mass > 0])                                       # with the number of groups per cell
     ends: list[tuple[float, Ints]] = []
     for _ in range(RESTARTS if len(mass) <= ALL_PAIRS else RESTARTS_SAMPLED):
-        fold = _greedy(mass, folds, rng)
-        ends.append((_improve(extended, fold, scale, rng), fold))
+        fold = _greedy(mass, folds, strata, rng)
+        ends.append((_improve(extended, fold, scale, strata, rng), fold))
     cost, best = min(ends, key=lambda end: end[0])
     if len(mass) <= ALL_PAIRS and sum(_same_partition(best, fold) for _, fold in ends) > 1:
-        _wander(extended, best, scale, rng, limit=cost + rng.exponential(SLACK))
+        _wander(extended, best, scale, strata, rng, limit=cost + rng.exponential(SLACK))
     return best
 
 
@@ -60,19 +61,26 @@ class _Scale:
         return np.asarray(total / (self.folds * self.columns) + 0.5 * worst + empty)
 
 
-def _greedy(mass: Floats, folds: int, rng: Generator) -> Ints:
+def _greedy(mass: Floats, folds: int, strata: Ints | None, rng: Generator) -> Ints:
     """Heavy groups first (in a random order of near-equals), each into the fold with the least squared load."""
     order = np.argsort(-mass.max(1) * (1 + 0.5 * rng.random(len(mass))), kind="stable")
     noise = 1e-9 * rng.random((len(mass), folds)) / len(mass)
     load = np.zeros((folds, mass.shape[1]))
     fold = np.empty(len(mass), np.int64)
+    there = np.zeros((1 if strata is None else int(strata.max()) + 1, folds), np.int64)      # strata x folds
     for group in order:
-        fold[group] = int(np.argmin(2 * load @ mass[group] + noise[group]))      # growth of the sum of squares
+        growth = 2 * load @ mass[group] + noise[group]                           # of the sum of squares
+        if strata is not None:
+            count = there[strata[group]]
+            growth = np.where(count == count.min(), growth, np.inf)
+        fold[group] = int(np.argmin(growth))
         load[fold[group]] += mass[group]
+        if strata is not None:
+            there[strata[group], fold[group]] += 1
     return fold
 
 
-def _improve(extended: Floats, fold: Ints, scale: _Scale, rng: Generator) -> float:
+def _improve(extended: Floats, fold: Ints, scale: _Scale, strata: Ints | None, rng: Generator) -> float:
     """Cost after the best moves and swaps were made in `fold`, until none of those tried lowers it."""
     with_nothing = np.vstack([extended, np.zeros(extended.shape[1])])      # last row: a move is a swap with it
     n, folds = len(extended), scale.folds
@@ -81,7 +89,7 @@ def _improve(extended: Floats, fold: Ints, scale: _Scale, rng: Generator) -> flo
     cost = float(_total(scale, load))
     failures = 0
     for _ in range(MOST_STEPS):
-        one, other, source, target = _steps(fold, folds, everything, rng)
+        one, other, source, target = _steps(fold, folds, everything, strata, rng)
         change = with_nothing[other] - with_nothing[one]
         after = _cost_after(scale, load, change, source, target)
         best = int(np.argmin(after)) if len(after) else -1
@@ -100,13 +108,14 @@ def _improve(extended: Floats, fold: Ints, scale: _Scale, rng: Generator) -> flo
     return cost
 
 
-def _wander(extended: Floats, fold: Ints, scale: _Scale, rng: Generator, *, limit: float) -> None:
+def _wander(extended: Floats, fold: Ints, scale: _Scale, strata: Ints | None, rng: Generator, *,
+            limit: float) -> None:
     """As many random moves and swaps in `fold` as there are groups, none to a cost above `limit`."""
     with_nothing = np.vstack([extended, np.zeros(extended.shape[1])])
     n, everything = len(extended), np.triu_indices(len(extended), 1)
     for _ in range(n):
         load = np.stack([extended[fold == k].sum(0) for k in range(scale.folds)])
-        one, other, source, target = _steps(fold, scale.folds, everything, rng)
+        one, other, source, target = _steps(fold, scale.folds, everything, strata, rng)
         after = _cost_after(scale, load, with_nothing[other] - with_nothing[one], source, target)
         open_steps = np.flatnonzero(after <= limit)
         if not len(open_steps):
@@ -129,8 +138,11 @@ def _total(scale: _Scale, load: Floats) -> Floats:
 
 
 def _steps(fold: Ints, folds: int, everything: tuple[NDArray[np.intp], NDArray[np.intp]] | None,
-           rng: Generator) -> tuple[Ints, Ints, Ints, Ints]:
-    """Groups to exchange (the second may be n: nothing), the fold of the first, and the fold it goes to."""
+           strata: Ints | None, rng: Generator) -> tuple[Ints, Ints, Ints, Ints]:
+    """Groups to exchange (the second may be n: nothing), the fold of the first, and the fold it goes to.
+
+    With strata, only steps after which the groups of each are still dealt evenly.
+    """
     n = len(fold)
     if everything is None:
         one, other = rng.integers(n, size=SAMPLE), rng.integers(n, size=SAMPLE)
@@ -139,6 +151,11 @@ def _steps(fold: Ints, folds: int, everything: tuple[NDArray[np.intp], NDArray[n
         one, other = (np.asarray(ends, np.int64) for ends in everything)
         mover, goal = np.repeat(np.arange(n), folds), np.tile(np.arange(folds), n)
     apart, moves = fold[one] != fold[other], fold[mover] != goal
+    if strata is not None:
+        there = np.zeros((int(strata.max()) + 1, folds), np.int64)                  # strata x folds
+        np.add.at(there, (strata, fold), 1)
+        apart &= strata[one] == strata[other]
+        moves &= there[strata[mover], fold[mover]] > there[strata[mover], goal]
     one, other, mover, goal = one[apart], other[apart], mover[moves], goal[moves]
     return (np.concatenate([one, mover]), np.concatenate([other, np.full(len(mover), n)]),
             np.concatenate([fold[one], fold[mover]]), np.concatenate([fold[other], goal]))

@@ -14,7 +14,8 @@ def check_roles(roles: pd.DataFrame, images: pd.DataFrame, *, whole_groups: bool
                 trained_elsewhere: bool = False) -> None:
     """Return when `roles` is a sound split of `images`.
 
-    Each image at most once per repeat and fold, with its own group and a known role; an excluded one has a reason;
+    Each image at most once per repeat and fold, with its own group and a known role; an excluded one has a reason; a
+    `train_count`, where there is one, is positive exactly in training;
     every repeat has the folds 0, 1, ..., none without held-out or training images; no group on two sides of a fold,
     if `whole_groups`; each image that is not excluded everywhere is held out once per repeat, if `held_out_once`. Of
     models `trained_elsewhere` the training images may be unknown.
@@ -52,6 +53,12 @@ def _check_rows(table: pd.DataFrame, images: pd.DataFrame) -> None:
     silent = table.loc[table["role"].eq(EXCLUDED) & table["reason"].eq(""), "image_id"]
     if len(silent):
         raise SplitError(f"{silent.iloc[0]} is excluded without a reason ({len(silent)} rows).")
+    if "train_count" in table:
+        odd = table["train_count"].ge(1).ne(table["role"].eq(TRAIN)) | table["train_count"].lt(0)
+        if odd.any():
+            first = table[odd].iloc[0]
+            raise SplitError(f"{first['image_id']} has the role {first['role']} and train_count {first['train_count']} "
+                             f"({int(odd.sum())} rows); it is 1 or more where an image trains, else 0.")
     own = table["image_id"].map(images.set_index("image_id")["group_id"])
     if own.isna().any():
         strange = table.loc[own.isna(), "image_id"].unique()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 from segcv.errors import SplitError
@@ -13,6 +14,10 @@ TIME = "time"        # the column read where time_column is not said
 class Choices:
     """Choices that some splitters read; None or empty: not said."""
 
+    balance_on: Sequence[str] = ()       # columns whose values are spread evenly, beside class pixels and images
+    stratify: str | None = None          # column whose values' groups are dealt evenly, to within one
+    leave: int | None = None             # groups held out together; not said: 2
+    share: float | None = None           # of the images, held out in each draw; not said: 0.2
     time_column: str | None = None       # year-month-day, maybe with a clock time; not said: time
     gap_days: float | None = None        # training ends so long before the first held-out image
     buffer_px: float | None = None       # training images this near held-out ground are excluded; x, y, w, h in px

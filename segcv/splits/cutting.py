@@ -8,29 +8,37 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 from numpy.random import Generator
+from numpy.typing import NDArray
 
 from segcv.errors import SegcvWarning, SplitError
 from segcv.splits.checks import check_roles
 from segcv.splits.choices import Choices, refuse_without_effect
 from segcv.splits.group_table import groups_of
-from segcv.splits.splitters import SPLITTERS, Splitter
+from segcv.splits.resampling import resampled_training
+from segcv.splits.splitters import SPLITTERS
+from segcv.splits.times import times_of
 from segcv.tables import EXCLUDED, HELD_OUT, ROLES, TRAIN, stream
 
 SHOWN = 5
 TRIES = 20        # cuts tried until a repeat has folds that no earlier repeat has
 LOCKED, CAP = "locked cohort", "cap"      # reasons for which an image is excluded
+FIRST_BY_TIME = "time"
+TIMED = frozenset({"time_column"})
 
 
 def cut_roles(images: pd.DataFrame, masks: pd.DataFrame | None, *, splitter: str, folds: int | None, repeats: int,
               seed: int, locked_groups: Sequence[str] = (), max_per_group: int | None = None,
-              choices: Choices | None = None, class_names: Sequence[str] = ()) -> pd.DataFrame:
+              first_by: str | None = None, bootstrap: bool = False, choices: Choices | None = None,
+              class_names: Sequence[str] = ()) -> pd.DataFrame:
     """The roles of every image in every fold of every repeat (ROLES), sorted by repeat, fold and image id.
 
     `splitter` is a name in SPLITTERS. Repeat r is cut with its own stream of chance, so more repeats leave the first
     ones as they are. Images of `locked_groups` are excluded in every fold; of each group at most `max_per_group`
-    images train, chosen at random and the same in all folds of a repeat, all of them are tested. Neither the order of
-    rows nor the names of groups has an influence. `folds` is None where the splitter knows it (leave_one_group_out);
-    `choices` are those that this splitter reads.
+    images train, the same in all folds of a repeat, all of them are tested: chosen at random, or with
+    `first_by="time"` the first in time. With `bootstrap` all repeats hold out what the first does, and the training
+    groups of each fold are drawn anew with replacement; `train_count` then says how often an image trains. Neither the
+    order of rows nor the names of groups has an influence. `folds` is None where the splitter knows it
+    (leave_one_group_out); `choices` are those that this splitter reads.
 
     Warns of a group above 1/folds of the images, of classes in one group only, and in fewer groups than folds.
 
@@ -38,26 +46,31 @@ def cut_roles(images: pd.DataFrame, masks: pd.DataFrame | None, *, splitter: str
         SplitError: fewer groups than folds or 2 folds, an unknown splitter or locked group, repeats that cannot
             differ, a choice without effect.
     """
-    if splitter not in SPLITTERS:
-        raise SplitError(f"split {splitter!r} is not known; there are {', '.join(SPLITTERS)}.")
-    chosen, choices = SPLITTERS[splitter], choices or Choices()
-    refuse_without_effect(choices, chosen.reads, splitter)
-    _check_counts(chosen, splitter, repeats, max_per_group)
+    choices = choices or Choices()
+    check_choices(splitter, repeats=repeats, max_per_group=max_per_group, first_by=first_by, bootstrap=bootstrap,
+                  choices=choices)
+    chosen = SPLITTERS[splitter]
     open_images = _without_locked(images, locked_groups)
+    times = None if first_by is None else times_of(open_images, choices.time)
     parts: list[pd.DataFrame] = []
     seen: list[frozenset[frozenset[str]]] = []
     for repeat in range(repeats):
-        rng = np.random.default_rng(stream(seed, "repeat", repeat))
+        rng = np.random.default_rng(stream(seed, "repeat", 0 if bootstrap else repeat))
         cut = chosen(open_images, folds=folds, rng=rng, masks=masks, choices=choices)
         for _ in range(TRIES):
-            if _partition(cut) not in seen:
+            if bootstrap or _partition(cut) not in seen:
                 break
             cut = chosen(open_images, folds=folds, rng=rng, masks=masks, choices=choices)
-        if _partition(cut) in seen:
+        if not bootstrap and _partition(cut) in seen:
             _refuse_same(open_images, cut, repeat)
         seen.append(_partition(cut))
-        parts.append(_capped(cut, max_per_group, rng).assign(repeat=repeat))
+        cut = _capped(cut, max_per_group, open_images["image_id"], times, rng)
+        if bootstrap:
+            cut = resampled_training(cut, rng=np.random.default_rng(stream(seed, "bootstrap", repeat)))
+        parts.append(cut.assign(repeat=repeat))
     roles = pd.concat([*parts, _locked_rows(images, locked_groups, parts)], ignore_index=True)
+    if bootstrap:
+        roles["train_count"] = roles["train_count"].fillna(0)
     roles = ROLES.check(roles, where="roles").sort_values(["repeat", "fold", "image_id"], ignore_index=True)
     check_roles(roles, images, whole_groups=chosen.whole_groups, held_out_once=chosen.held_out_once)
     if chosen.whole_groups:
@@ -66,14 +79,28 @@ def cut_roles(images: pd.DataFrame, masks: pd.DataFrame | None, *, splitter: str
     return roles
 
 
-def _check_counts(chosen: Splitter, name: str, repeats: int, max_per_group: int | None) -> None:
+def check_choices(splitter: str, *, repeats: int, max_per_group: int | None, first_by: str | None, bootstrap: bool,
+                  choices: Choices) -> None:
+    """Return when these choices can be followed, whatever the images are.
+
+    Raises:
+        SplitError: an unknown splitter, a choice without effect, or a number that cannot be.
+    """
+    if splitter not in SPLITTERS:
+        raise SplitError(f"split {splitter!r} is not known; there are {', '.join(SPLITTERS)}.")
+    chosen = SPLITTERS[splitter]
+    refuse_without_effect(choices, chosen.reads | (TIMED if first_by is not None else frozenset()), splitter)
     if repeats < 1:
         raise SplitError(f"repeats={repeats}: a split is cut at least once. Type split.repeats=1.")
-    if repeats > 1 and not chosen.seeded:
-        raise SplitError(f"repeats={repeats} has no effect: {name} cuts the same folds each time. "
+    if repeats > 1 and not (chosen.seeded or bootstrap):
+        raise SplitError(f"repeats={repeats} has no effect: {splitter} cuts the same folds each time. "
                          "Type split.repeats=1.")
     if max_per_group is not None and max_per_group < 1:
         raise SplitError(f"max_per_group={max_per_group}: at least 1 image of a group must train, or null for no cap.")
+    if first_by not in (None, FIRST_BY_TIME):
+        raise SplitError(f"first_by={first_by} is not known; use {FIRST_BY_TIME}, or null for images at random.")
+    if first_by is not None and max_per_group is None:
+        raise SplitError(f"first_by={first_by} has no effect without a cap: split.max_per_group=20, for example.")
 
 
 def _without_locked(images: pd.DataFrame, locked_groups: Sequence[str]) -> pd.DataFrame:
@@ -96,14 +123,16 @@ def _refuse_same(images: pd.DataFrame, cut: pd.DataFrame, repeat: int) -> None:
                      f"earlier repeat in {TRIES + 1} tries. Type split.repeats={repeat}, or use fewer folds.")
 
 
-def _capped(roles: pd.DataFrame, max_per_group: int | None, rng: Generator) -> pd.DataFrame:
-    """At most so many training images per group; the rest is excluded."""
+def _capped(roles: pd.DataFrame, max_per_group: int | None, ids: pd.Series, times: NDArray[np.datetime64] | None,
+            rng: Generator) -> pd.DataFrame:
+    """At most so many training images per group, the first in time or any; the rest is excluded."""
     if max_per_group is None:
         return roles
-    ids = np.sort(roles["image_id"].unique().astype(object))
-    turn = pd.Series(rng.permutation(len(ids)), index=ids)
+    turn = pd.DataFrame({"time": 0 if times is None else times}, index=ids.astype(object)).sort_index()
+    turn["chance"] = rng.permutation(len(turn)) if times is None else 0
+    rank = turn.sort_values(["time", "chance"], kind="stable").assign(rank=range(len(turn)))["rank"]
     first = roles.drop_duplicates("image_id")
-    place = turn[first["image_id"]].set_axis(first.index).groupby(first["group_id"]).rank(method="first")
+    place = rank[first["image_id"]].set_axis(first.index).groupby(first["group_id"]).rank(method="first")
     over = set(first.loc[place > max_per_group, "image_id"])
     capped = roles["role"].eq(TRAIN) & roles["image_id"].isin(over)
     return roles.assign(role=roles["role"].mask(capped, EXCLUDED), reason=roles["reason"].mask(capped, CAP))

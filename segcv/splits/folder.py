@@ -71,13 +71,14 @@ class Split:
 def split_id_of(data_id: str, roles: pd.DataFrame) -> str:
     """Name of a split: a fingerprint of the data and of who has which role; the order of rows has no influence."""
     rows = roles.sort_values(["repeat", "fold", "image_id"])
-    return fingerprint([data_id, *(rows[column].tolist() for column in _ROLE_COLUMNS)])
+    return fingerprint([data_id, *(rows[column].tolist() for column in _ROLE_COLUMNS if column in rows)])
 
 
 def write_split(folder: Path, *, images: pd.DataFrame, roles: pd.DataFrame, profile: pd.DataFrame, masks: pd.DataFrame,
                 data_id: str, leaking: bool, settings: Mapping[str, Any], seed: int, target: str,
                 class_names: Sequence[str], notes: Sequence[str] = (), held_out_once: bool = True,
-                known_groups: bool = False, trained_elsewhere: bool = False, seen_from: Path | None = None) -> str:
+                known_groups: bool = False, trained_elsewhere: bool = False, balanced_on: Sequence[str] = (),
+                seen_from: Path | None = None) -> str:
     """Write the split into `folder` and return its split_id.
 
     Writes manifest.json, images.csv, profile.parquet, mask_profile.parquet, roles/repeat-R/fold-K.parquet, balance.csv
@@ -99,7 +100,7 @@ def write_split(folder: Path, *, images: pd.DataFrame, roles: pd.DataFrame, prof
     IMAGE_PROFILE.write(profile, folder / "profile.parquet")
     MASK_PROFILE.write(masks, folder / "mask_profile.parquet")
     files |= {name: _content_id(folder / name) for name in ("profile.parquet", "mask_profile.parquet")}
-    balance = balance_table(roles, images, masks)
+    balance = balance_table(roles, images, masks, columns=balanced_on)
     with replacing(folder / "balance.csv") as beside:
         balance.to_csv(beside, index=False, lineterminator="\n")
     split_id = split_id_of(data_id, roles)
@@ -113,7 +114,7 @@ def write_split(folder: Path, *, images: pd.DataFrame, roles: pd.DataFrame, prof
         "software": {"python": platform.python_version()} | {name: _version(name) for name in SOFTWARE},
         "files": files, "balance": balance.to_dict("records"),
         "left_out": left_out(roles).to_dict("records"),
-        "balance_floor": balance_floor(images, masks, folds=folds).to_dict("records"),
+        "balance_floor": balance_floor(images, masks, folds=folds, columns=balanced_on).to_dict("records"),
     })
     return split_id
 
@@ -161,7 +162,7 @@ def read_split(folder: Path) -> Split:
 
 
 def fold_roles(split: Split, repeat: int, fold: int) -> pd.DataFrame:
-    """The images table of one fold with the columns role and reason, sorted by image id.
+    """The images table of one fold with the columns role, reason and maybe train_count; sorted by image id.
 
     Raises:
         SplitError: the split has no such repeat or fold.
@@ -172,8 +173,9 @@ def fold_roles(split: Split, repeat: int, fold: int) -> pd.DataFrame:
             raise SplitError(f"{name}={number} is not in {split.folder}, which holds {name}s 0 to {count - 1}. "
                              f"Use one of these, or make more: python -m segcv.split {more}")
     rows = split.roles[split.roles["repeat"].eq(repeat) & split.roles["fold"].eq(fold)]
-    return split.images.merge(rows[["image_id", "role", "reason"]], on="image_id").sort_values(
-        "image_id", ignore_index=True)
+    columns = [name for name in ("image_id", "role", "reason", "train_count") if name in rows]
+    own = split.images.drop(columns=["role", "reason", "train_count"], errors="ignore")
+    return own.merge(rows[columns], on="image_id").sort_values("image_id", ignore_index=True)
 
 
 def check_split_fits(split: Split, images: pd.DataFrame, *, data_id: str | None = None,
@@ -204,12 +206,12 @@ def check_split_fits(split: Split, images: pd.DataFrame, *, data_id: str | None 
                          f"Bring back the table, or delete {split.folder} and cut it anew: python -m segcv.split")
 
 
-_ROLE_COLUMNS = ("repeat", "fold", "image_id", "group_id", "role", "reason")
+_ROLE_COLUMNS = ("repeat", "fold", "image_id", "group_id", "role", "reason", "train_count")
 
 
 def _rows_id(rows: pd.DataFrame) -> str:
     ordered = rows.sort_values(["repeat", "fold", "image_id"])
-    return fingerprint([ordered[column].tolist() for column in _ROLE_COLUMNS])
+    return fingerprint([ordered[column].tolist() for column in _ROLE_COLUMNS if column in ordered])
 
 
 def _content_id(path: Path) -> str:

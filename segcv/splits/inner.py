@@ -7,6 +7,7 @@ import pandas as pd
 from numpy.random import Generator
 
 from segcv.errors import SplitError
+from segcv.splits.drawn import drawn_groups
 from segcv.splits.group_table import groups_of
 from segcv.tables import HELD_OUT, TRAIN
 
@@ -26,16 +27,7 @@ def inner_holdout(rows: pd.DataFrame, *, share: float, rng: Generator) -> tuple[
     if len(table) < 2:
         raise SplitError("an inner hold-out needs at least 2 groups among the training images; there is only "
                          f"{', '.join(table.index)}. Train for fixed epochs instead.")
-    sizes = table["images"].to_numpy()
-    wanted = share * sizes.sum()
-    taken: list[int] = []
-    filled = 0
-    for group in rng.permutation(len(table)):
-        if len(taken) < len(table) - 1 and abs(filled + sizes[group] - wanted) < abs(filled - wanted):
-            taken.append(int(group))
-            filled += int(sizes[group])
-    if not taken:      # every group is more than twice the share: the smallest is nearest
-        taken = [int(sizes.argmin())]
+    taken = drawn_groups(table["images"].to_numpy(np.int64), share=share, rng=rng)
     inside = rows["group_id"].isin(set(table.index[taken]))
     return rows[~inside].reset_index(drop=True), rows[inside].reset_index(drop=True)
 

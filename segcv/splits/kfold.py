@@ -9,16 +9,21 @@ from numpy.random import Generator
 from segcv.errors import SplitError
 from segcv.splits.balancing import balanced_folds
 from segcv.splits.choices import Choices
+from segcv.splits.columns import strata_of, value_counts
 from segcv.splits.dealing import fold_count, roles_of
 from segcv.splits.group_table import groups_of
 
 
 def group_kfold(images: pd.DataFrame, *, folds: int | None, rng: Generator,
                 masks: pd.DataFrame | None, choices: Choices) -> pd.DataFrame:
-    """Roles of whole groups in `folds` folds of nearly equal numbers of images; `masks` is not read."""
+    """Roles of whole groups in `folds` folds of nearly equal numbers of images; `masks` is not read.
+
+    With `stratify` the groups of each kind are dealt evenly: their number differs by one at most between folds.
+    """
     table, _ = groups_of(images, None)
     k = fold_count(folds, table, "group")
-    fold = balanced_folds(table[["images"]].to_numpy(np.int64), folds=k, rng=rng)
+    fold = balanced_folds(table[["images"]].to_numpy(np.int64), folds=k, rng=rng,
+                          strata=strata_of(images, table.index, choices.stratify))
     return roles_of(images, images["group_id"].map(dict(zip(table.index, fold, strict=True))).to_numpy(np.int64))
 
 
@@ -26,6 +31,7 @@ def balanced_group_kfold(images: pd.DataFrame, *, folds: int | None, rng: Genera
                          masks: pd.DataFrame | None, choices: Choices) -> pd.DataFrame:
     """Roles of whole groups in `folds` folds that hold near 1/`folds` of every class's pixels and of the images.
 
+    With `balance_on` also of the images with each value of these columns; `stratify` is as in group_kfold.
     Reads how many pixels of each class every image has, those held out too: their labels, never their scores.
     """
     if masks is None:
@@ -33,8 +39,9 @@ def balanced_group_kfold(images: pd.DataFrame, *, folds: int | None, rng: Genera
                          "use split=group_kfold to balance image counts only.")
     table, pixels = groups_of(images, masks)
     k = fold_count(folds, table, "group")
-    amounts = np.hstack([pixels.to_numpy(np.int64), table[["images"]].to_numpy(np.int64)])      # groups x (classes, 1)
-    fold = balanced_folds(amounts, folds=k, rng=rng)
+    values = value_counts(images, table.index, choices.balance_on)
+    amounts = np.hstack([pixels.to_numpy(np.int64), values.to_numpy(np.int64), table[["images"]].to_numpy(np.int64)])
+    fold = balanced_folds(amounts, folds=k, rng=rng, strata=strata_of(images, table.index, choices.stratify))
     return roles_of(images, images["group_id"].map(dict(zip(table.index, fold, strict=True))).to_numpy(np.int64))
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.random import Generator
 
 from segcv.splits.choices import Choices
+from segcv.splits.drawn import leave_p_groups_out, repeated_holdout
 from segcv.splits.in_time import known_groups, time_ordered
 from segcv.splits.kfold import balanced_group_kfold, group_kfold, leave_one_group_out, random_kfold
 from segcv.splits.on_ground import blocks
@@ -58,9 +59,13 @@ class Splitter:
 
 
 SPLITTERS: dict[str, Splitter] = {
-    "group_kfold": Splitter(group_kfold),
-    "balanced_group_kfold": Splitter(balanced_group_kfold, needs_masks=True),
+    "group_kfold": Splitter(group_kfold, reads=frozenset({"stratify"})),
+    "balanced_group_kfold": Splitter(balanced_group_kfold, needs_masks=True,
+                                     reads=frozenset({"balance_on", "stratify"})),
     "leave_one_group_out": Splitter(leave_one_group_out, seeded=False, counts_folds=False),
+    "leave_p_groups_out": Splitter(leave_p_groups_out, seeded=False, counts_folds=False, held_out_once=False,
+                                   reads=frozenset({"leave"})),
+    "repeated_holdout": Splitter(repeated_holdout, held_out_once=False, reads=frozenset({"share"})),
     "time": Splitter(time_ordered, seeded=False, held_out_once=False, reads=TIMES),
     "known_groups": Splitter(known_groups, known_groups=True, seeded=False, held_out_once=False, reads=TIMES),
     "blocks": Splitter(blocks, seeded=False, reads=GROUND),

@@ -48,7 +48,8 @@ def trivial_baseline(scored: ScoredImages, masks: pd.DataFrame, roles: pd.DataFr
     """
     classes = scored.counts.n_classes
     labelled = masks[(masks["class_id"] >= 0) & (masks["class_id"] < classes)]
-    train = roles.loc[roles["role"] == TRAIN, ["repeat", "fold", "image_id"]].merge(labelled, on="image_id")
+    train = roles[roles["role"] == TRAIN].merge(labelled, on="image_id")
+    train["pixels"] *= train.get("train_count", 1)
     pixels = train.groupby(["repeat", "fold", "class_id"])["pixels"].sum().to_dict()
     truth = scored.counts.truth
     tp, fp, fn = np.zeros_like(truth), np.zeros_like(truth), truth.copy()

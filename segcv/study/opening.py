@@ -18,6 +18,7 @@ from segcv.splits import (
     SPLITTERS,
     Choices,
     Split,
+    check_choices,
     check_split_fits,
     cut_roles,
     ground_of,
@@ -104,7 +105,7 @@ def _make(beside: Path, *, data: DataSettings, group: GroupSettings, split: Spli
                 data_id=data_id(profile, labels), leaking=leaking, settings=settings, seed=split.seed,
                 target=split.target, class_names=labels.names, notes=notes,
                 held_out_once=known is not None and known.held_out_once,
-                known_groups=known is not None and known.known_groups, seen_from=place)
+                known_groups=known is not None and known.known_groups, balanced_on=split.balance_on, seen_from=place)
     for warning in said:
         warnings.warn(warning.message, warning.category, stacklevel=2)
 
@@ -115,6 +116,7 @@ def _roles(images: pd.DataFrame, profile: Profile, labels: LabelMap, split: Spli
         return roles_from_table(Path(split.table), images)
     return cut_roles(images, profile.masks, splitter=split.name, folds=split.folds, repeats=split.repeats,
                      seed=split.seed, locked_groups=split.locked_groups, max_per_group=split.max_per_group,
+                     first_by=split.first_by, bootstrap=split.bootstrap,
                      class_names=labels.names, choices=choices_of(split))
 
 
@@ -127,7 +129,7 @@ def choices_of(split: SplitSettings) -> Choices:
 def _refuse_columns(images: pd.DataFrame, split: SplitSettings) -> None:
     """Refuse columns that the splitter cannot read, before anything slow is done."""
     known = SPLITTERS.get(split.name)
-    if known is not None and known.reads_time:
+    if (known is not None and known.reads_time) or split.first_by is not None:
         times_of(images, choices_of(split).time)
     if known is not None and known.reads_ground:
         missing = {"w": 1.0, "h": 1.0} if split.buffer_m is None else {}
@@ -150,11 +152,16 @@ def _refuse_settings(split: SplitSettings) -> None:
         raise SplitError("split=from_table needs split.table=FILE, a CSV with image_path or image_id, and fold.")
     if split.name != FROM_TABLE and split.table is not None:
         raise SplitError(f"split.table={split.table} has an effect with split=from_table only.")
-    known = SPLITTERS.get(split.name)
-    refuse_without_effect(choices_of(split), known.reads if known is not None else frozenset(), split.name)
-    if split.name == FROM_TABLE and (split.folds is not None or split.repeats != 1 or split.max_per_group is not None):
-        raise SplitError("split.folds, split.repeats and split.max_per_group have no effect with split=from_table: the "
-                         "table says all of it. Leave them out.")
+    if split.name != FROM_TABLE:
+        check_choices(split.name, repeats=split.repeats, max_per_group=split.max_per_group, first_by=split.first_by,
+                      bootstrap=split.bootstrap, choices=choices_of(split))
+        return
+    refuse_without_effect(choices_of(split), frozenset(), split.name)
+    said_there = SplitSettings(name=FROM_TABLE, folds=None)
+    for name in ("folds", "repeats", "locked_groups", "max_per_group", "first_by", "bootstrap"):
+        if getattr(split, name) != getattr(said_there, name):
+            raise SplitError(f"split.{name}={getattr(split, name)} has no effect with split=from_table: the table says "
+                             "all of it. Leave it out.")
 
 
 def _refuse_changed_files(saved: Split) -> None:

@@ -44,6 +44,7 @@ ROLES = Schema(
     (
         Column("repeat", "integer"), Column("fold", "integer"), Column("image_id"), Column("group_id"),
         Column("role"), Column("reason", blank=True),
+        Column("train_count", "integer", required=False),      # how often it trains in an epoch; absent: once
     ),
     key=("repeat", "fold", "image_id"),
 )

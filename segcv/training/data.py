@@ -49,7 +49,9 @@ class Batch:
 
 
 def training_rows(rows: pd.DataFrame) -> pd.DataFrame:
-    """image_id, image_path, mask_path of the training rows, sorted by image_id; nothing else reaches the fit.
+    """image_id, image_path, mask_path, copy of the training rows, sorted by image_id; nothing else reaches the fit.
+
+    A row with `train_count` n is there n times, as the copies 0 to n - 1; without that column each is there once.
 
     Raises:
         TrainingError: there is no row, an id repeats, or a row has another role than train.
@@ -60,11 +62,17 @@ def training_rows(rows: pd.DataFrame) -> pd.DataFrame:
         row = rows[rows["role"] != TRAIN].iloc[0]
         raise TrainingError(f"{row['image_id']} has the role {row['role']} and was given to the fit. Pass only rows "
                             f"with the role {TRAIN}.")
-    table = rows[["image_id", "image_path", "mask_path"]].sort_values("image_id", ignore_index=True)
+    table = rows[["image_id", "image_path", "mask_path"]].assign(times=rows.get("train_count", 1))
+    table = table.sort_values("image_id", ignore_index=True)
     if table["image_id"].duplicated().any():
         again = table.loc[table["image_id"].duplicated(), "image_id"].iloc[0]
-        raise TrainingError(f"{again} is listed twice among the training images; each is used once an epoch.")
-    return table
+        raise TrainingError(f"{again} is listed twice among the training images; each is used once an epoch, "
+                            "or as often as its train_count says.")
+    if (table["times"] < 1).any():
+        never = table.loc[table["times"] < 1, "image_id"].iloc[0]
+        raise TrainingError(f"{never} trains, and its train_count is below 1.")
+    table = table.loc[table.index.repeat(table["times"])].drop(columns="times").reset_index(drop=True)
+    return table.assign(copy=table.groupby("image_id").cumcount())
 
 
 def pair_reader(labels: LabelMap, preprocessing: Preprocessing, *, max_pixels: int) -> Callable[[Path, Path], Pair]:
@@ -91,7 +99,7 @@ class TrainingImages(Dataset[Sample | SegcvError]):
 
     def __init__(self, rows: pd.DataFrame, *, read: Callable[[Path, Path], Pair], preprocessing: Preprocessing,
                  augmentation: Augmentation, crop: int | None, stride: int, void: int, root: int) -> None:
-        self.ids = rows["image_id"].tolist()
+        self.ids, self.copies = rows["image_id"].tolist(), rows["copy"].tolist()
         self.paths = [(Path(image), Path(mask)) for image, mask in zip(rows["image_path"], rows["mask_path"],
                                                                        strict=True)]
         self.read, self.preprocessing, self.augmentation = read, preprocessing, augmentation
@@ -112,12 +120,13 @@ class TrainingImages(Dataset[Sample | SegcvError]):
         Raises:
             SegcvError: a file, or what the pipeline makes of it, is refused.
         """
-        image_id = self.ids[position]
+        image_id, copy = self.ids[position], self.copies[position]
+        view = (epoch, image_id, copy) if copy else (epoch, image_id)
         image, truth = self.read(*self.paths[position])
         nodata = nodata_pixels(image, self.preprocessing)
         height, width = truth.shape
         if self.crop is not None:
-            rng = np.random.default_rng(stream(self.root, "crop", epoch, image_id))
+            rng = np.random.default_rng(stream(self.root, "crop", *view))
             top, left = random_corner(height, width, side=self.crop, rng=rng)
             window = np.s_[top:top + self.crop, left:left + self.crop]
             image, truth, nodata = image[window], truth[window], None if nodata is None else nodata[window]
@@ -125,7 +134,7 @@ class TrainingImages(Dataset[Sample | SegcvError]):
         height, width = next_multiple(height, self.stride), next_multiple(width, self.stride)
         image, truth = padded(image, height, width), padded(truth, height, width, fill=self.void)
         nodata = None if nodata is None else padded(nodata, height, width)
-        seed = stream(self.root, "augment", epoch, image_id)
+        seed = stream(self.root, "augment", *view)
         return Sample(image_id, *self.augmentation(image, truth, nodata, seed=seed))
 
 

@@ -148,6 +148,40 @@ def test_a_cap_leaves_out_training_images_only(name, data):
 
 
 @pytest.mark.parametrize("name", SPLITTERS)
+def test_a_bootstrap_keeps_who_is_held_out_and_draws_as_many_training_groups_anew(name, data):
+    whole = cut(name, *data)
+    drawn = cut(name, *data, repeats=3, bootstrap=True)
+    trained = {(fold, group) for fold, group in whole[whole["role"] == TRAIN][["fold", "group_id"]].to_numpy()}
+
+    counts = []
+    for _, rows in drawn.groupby("repeat"):
+        held_out = rows["role"].eq(HELD_OUT).to_numpy()
+        assert (held_out == whole["role"].eq(HELD_OUT)).all()
+        assert (rows["train_count"].gt(0) == rows["role"].eq(TRAIN)).all()
+        assert set(rows.loc[rows["role"].eq(EXCLUDED) & whole["role"].eq(TRAIN).to_numpy(), "reason"]) == {"not drawn"}
+        times = rows[rows["role"] == TRAIN].groupby(["fold", "group_id"])["train_count"].agg(["min", "max"])
+        assert (times["min"] == times["max"]).all()
+        assert set(times.index) <= trained
+        assert times["max"].groupby("fold").sum().equals(
+            whole[whole["role"] == TRAIN].groupby("fold")["group_id"].nunique().rename("max"))
+        counts.append(rows["train_count"].tolist())
+    assert counts[0] != counts[1] != counts[2] != counts[0]
+    pd.testing.assert_frame_equal(drawn[drawn["repeat"] < 2], cut(name, *data, repeats=2, bootstrap=True))
+
+
+@pytest.mark.parametrize("name", SPLITTERS)
+def test_the_first_in_time_train_where_a_cap_says_so(name, data):
+    """Of each group the three images of the least dates; days of one digit and two sort as dates, not as text."""
+    images, masks = data
+    when = images.assign(day=images["time"].str.rpartition("-")[2].astype(int)).sort_values(["day", "image_id"])
+    first = set(when.groupby("group_id").head(3)["image_id"])
+    roles = cut(name, images, masks, max_per_group=3, first_by="time")
+
+    assert set(roles.loc[roles["role"] == TRAIN, "image_id"]) <= first
+    assert not set(roles.loc[roles["reason"] == "cap", "image_id"]) & first
+
+
+@pytest.mark.parametrize("name", SPLITTERS)
 def test_inputs_are_left_as_they_were(name, data):
     before = tuple(frame.copy() for frame in data)
     cut(name, *data, locked_groups=["strip3"], max_per_group=2)
