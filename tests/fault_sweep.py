@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from segcv.launching import Engine, Job, LocalEngine, failures, sweep
+from segcv.launching import Engine, Job, LocalEngine, RayEngine, SlurmEngine, failures, sweep
 
 TINY_JOB = Path(__file__).with_name("tiny_job.py")
 KILLED, RAISING = (1, 5, 9), (2, 7)
@@ -58,7 +58,11 @@ def is_running(pid: int) -> bool:
     return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
-ENGINES: dict[str, Callable[[Path], Engine]] = {"local": lambda home: LocalEngine(gpus=["0", "1"])}
+ENGINES: dict[str, Callable[[Path], Engine]] = {
+    "local": lambda home: LocalEngine(gpus=["0", "1"]),
+    "slurm": lambda home: SlurmEngine(home, slots=GPUS, cpus=1, minutes=10, pause_s=0.2),
+    "ray": lambda home: RayEngine(gpus_here=GPUS, cpus=0.1),
+}
 
 
 def main(engine: str, folder: Path, seconds: float) -> None:

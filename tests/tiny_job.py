@@ -1,8 +1,9 @@
 """A job that takes a moment and writes its result, or dies as it is told, noting when it was alive and what it saw.
 
-    python tiny_job.py WORKING RESULT EVENTS [ok | raise | kill | fork] [SECONDS]
+    python tiny_job.py WORKING RESULT EVENTS [ok | raise | kill | fork | slow] [SECONDS]
 
-`raise` and `kill` do so once: the second time the job does its work. `fork` leaves a process behind.
+`raise` and `kill` do so once: the second time the job does its work. `fork` leaves a process behind. `slow` takes
+ten minutes the first time.
 """
 
 import json
@@ -31,8 +32,11 @@ working.mkdir(parents=True, exist_ok=True)
 if behaviour == "fork":
     child = subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"])
     (working / "child").write_text(str(child.pid))
-time.sleep(seconds)
 before = working / "tried"
+if behaviour == "slow" and not before.exists():
+    before.touch()
+    time.sleep(600)
+time.sleep(seconds)
 if behaviour in ("raise", "kill") and not before.exists():
     before.touch()
     note("end")

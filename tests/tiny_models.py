@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+from pathlib import Path
+
 import torch
 from torch import Tensor, nn
 
@@ -26,6 +30,25 @@ class Blur(nn.Module):
         assert x.shape[2] % self.stride == 0 and x.shape[3] % self.stride == 0
         mean = nn.functional.avg_pool2d(x, 5, stride=1, padding=2, count_include_pad=False).mean(dim=1, keepdim=True)
         return mean * self.scale[:, None, None]
+
+
+class DiesOnce(nn.Conv2d):
+    """A pixelwise network whose process is killed at its fifth training step, unless the file DIED is there."""
+
+    stride, steps = 1, 0
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.steps += self.training
+        died = Path(os.environ["DIED"])
+        if self.steps == 5 and not died.exists():
+            died.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().forward(x)
+
+
+def dies_once(*, bands: int, n_classes: int) -> nn.Module:
+    """A network with which the first run is killed in the middle."""
+    return DiesOnce(bands, n_classes, 1)
 
 
 def half_size(*, bands: int, n_classes: int) -> nn.Module:

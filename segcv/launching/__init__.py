@@ -12,9 +12,11 @@ from segcv.launching.jobs import Ending, Engine, Job, Progress, last_lines
 from segcv.launching.local import LocalEngine
 from segcv.launching.loop import run_jobs, stopping_signals
 from segcv.launching.machine import usable_cores, visible_gpus
+from segcv.launching.ray_cluster import RayEngine
+from segcv.launching.slurm import SlurmEngine
 from segcv.launching.sweep import failures, sweep, sweep_home, warnings_said
 
 __all__ = [
-    "Ending", "Engine", "Job", "LocalEngine", "Progress", "failures", "last_lines", "run_jobs", "stopping_signals",
-    "sweep", "sweep_home", "usable_cores", "visible_gpus", "warnings_said",
+    "Ending", "Engine", "Job", "LocalEngine", "Progress", "RayEngine", "SlurmEngine", "failures", "last_lines",
+    "run_jobs", "stopping_signals", "sweep", "sweep_home", "usable_cores", "visible_gpus", "warnings_said",
 ]

@@ -5,23 +5,16 @@ from __future__ import annotations
 import contextlib
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from segcv.errors import ConfigError
-from segcv.launching.jobs import LOG, Ending, Job
+from segcv.launching.jobs import Ending, Job, supervised
 from segcv.launching.machine import usable_cores, visible_gpus
 
-SUPERVISE = Path(__file__).with_name("supervise.py")
 STOP_S = 4.5
 POOLS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
-
-
-def supervised(job: Job) -> list[str]:
-    """The command that runs a job and ends with whoever holds its standard input. -I -S: it starts in 20 ms."""
-    return [sys.executable, "-I", "-S", str(SUPERVISE), str(job.working.absolute() / LOG), *job.command]
 
 
 class LocalEngine:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from segcv.config import conf_folder
+from segcv.launching import LocalEngine, RayEngine, SlurmEngine
 from segcv.pixels import label_map
 from segcv.settings import SplitCommand, TrainCommand
 from segcv.splits import SPLITTERS
@@ -61,3 +63,20 @@ def test_every_other_choice_is_known_to_the_code(group: str):
 def test_the_yaml_defaults_and_the_dataclass_defaults_agree():
     """One of them would be dead otherwise."""
     assert composed("train", "fold=0") == TrainCommand(fold=0)
+
+
+@pytest.mark.parametrize("name", options("hydra/launcher"))
+def test_the_yaml_of_a_launcher_says_all_that_its_engine_takes(name: str):
+    """With the defaults that hold without it, so that none of the two is dead."""
+    with initialize_config_dir(version_base="1.3", config_dir=str(conf_folder())):
+        config = compose("train", overrides=["fold=0", f"hydra/launcher={name}"], return_hydra_config=True)
+    written = OmegaConf.to_container(OmegaConf.load(conf_folder() / f"hydra/launcher/{name}.yaml"))
+    engine = {"segcv_local": LocalEngine, "segcv_slurm": SlurmEngine, "segcv_ray": RayEngine}[name]
+    taken = {key: parameter.default for key, parameter in inspect.signature(engine).parameters.items()
+             if key not in ("folder", "threads")}
+
+    assert set(written) - {"defaults", "retries"} == set(taken)
+    assert {key: value for key, value in config.hydra.launcher.items() if key in taken} == {
+        key: {"setup": [], "sbatch": {}}.get(key, default) for key, default in taken.items()}
+    assert {**config.hydra.launcher, **{key: value for key, value in written.items() if key != "defaults"}} == (
+        config.hydra.launcher)

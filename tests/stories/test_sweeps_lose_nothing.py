@@ -20,11 +20,6 @@ def started(engine: str, folder: Path, seconds: float) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-@pytest.fixture(params=["local"])
-def engine(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
 def test_what_can_finish_finishes_and_the_same_command_does_the_rest(engine: str, tmp_path: Path):
     """Fifteen jobs, three killed by SIGKILL and two raising: 15 - 3 - 2 = 10 results; then exactly the other five."""
     first = started(engine, tmp_path, 0.3)

@@ -25,6 +25,7 @@ class SegcvLauncher(Launcher):
         self.settings: dict[str, Any] = {
             name: OmegaConf.to_object(value) if OmegaConf.is_config(value) else value
             for name, value in settings.items()}
+        self.retries = int(self.settings.pop("retries"))
 
     def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
         self.context, self.task, self.config = hydra_context, task_function, config
@@ -46,7 +47,7 @@ class SegcvLauncher(Launcher):
         jobs = plan(configs, names(typed), [self._command(overrides) for overrides in typed])
         home = sweep_home(Path(str(self.config.hydra.sweep.dir)), jobs)
         try:
-            states = sweep(jobs, lambda: self.engine(jobs, home), home=home, retries=self.settings["retries"],
+            states = sweep(jobs, lambda: self.engine(jobs, home), home=home, retries=self.retries,
                            stream=sys.stderr)
         except KeyboardInterrupt:
             raise SystemExit("stopped, no process is left; the same command goes on from here") from None
@@ -79,14 +80,31 @@ class LocalLauncher(SegcvLauncher):
     def engine(self, jobs: Sequence[Job], home: Path) -> Engine:
         from segcv.launching import LocalEngine
 
-        return LocalEngine(gpus=self.settings["gpus"], per_gpu=self.settings["per_gpu"], slots=self.settings["slots"],
-                           threads=max(job.threads for job in jobs))
+        return LocalEngine(**self.settings, threads=max(job.threads for job in jobs))
+
+
+class SlurmLauncher(SegcvLauncher):
+    """Jobs on a Slurm cluster, typed on a login node; the command stays until the last has ended."""
+
+    def engine(self, jobs: Sequence[Job], home: Path) -> Engine:
+        from segcv.launching import SlurmEngine
+
+        return SlurmEngine(home / "slurm", **self.settings)
+
+
+class RayLauncher(SegcvLauncher):
+    """Jobs on a Ray cluster, or on a Ray of this machine."""
+
+    def engine(self, jobs: Sequence[Job], home: Path) -> Engine:
+        from segcv.launching import RayEngine
+
+        return RayEngine(**self.settings)
 
 
 def names(typed: Sequence[Sequence[str]]) -> list[str]:
-    """A short name for each job: the overrides that not all of them share; all of its own when it is alone."""
+    """A short name for each job: the overrides that not all of them share; its first when it is alone."""
     common = set.intersection(*map(set, typed)) if len(typed) > 1 else set()
-    return [" ".join(entry for entry in overrides if entry not in common) or " ".join(overrides)
+    return [" ".join(entry for entry in overrides if entry not in common) or overrides[0]
             for overrides in typed]
 
 

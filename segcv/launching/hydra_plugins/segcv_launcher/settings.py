@@ -1,6 +1,7 @@
 """What can be set of a launcher: hydra.launcher.NAME=VALUE. No postponed annotations here: OmegaConf reads them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from hydra.core.config_store import ConfigStore
 
@@ -15,9 +16,35 @@ class LauncherSettings:
 @dataclass
 class LocalSettings(LauncherSettings):
     _target_: str = f"{LAUNCHERS}.LocalLauncher"
-    gpus: list[str] | None = None        # null: all that are visible; []: none
-    per_gpu: int = 1                     # jobs at once on one GPU
-    slots: int | None = None             # jobs at once without GPUs; null: as many as there are cores
+    gpus: list[str] | None = None
+    per_gpu: int = 1
+    slots: int | None = None
 
 
-ConfigStore.instance().store(group="hydra/launcher", name="segcv_local_schema", node=LocalSettings)
+@dataclass
+class SlurmSettings(LauncherSettings):
+    _target_: str = f"{LAUNCHERS}.SlurmLauncher"
+    slots: int = 100
+    gpus: int = 1
+    cpus: int = 4
+    mem_gb: float | None = None
+    minutes: int = 1440
+    partition: str | None = None
+    account: str | None = None
+    setup: list[str] = field(default_factory=list)
+    sbatch: dict[str, Any] = field(default_factory=dict)
+    pause_s: float = 2.0
+
+
+@dataclass
+class RaySettings(LauncherSettings):
+    _target_: str = f"{LAUNCHERS}.RayLauncher"
+    address: str | None = None
+    gpus: float | None = None
+    cpus: float = 1.0
+    slots: int | None = None
+    gpus_here: int | None = None
+
+
+for _name, _schema in (("local", LocalSettings), ("slurm", SlurmSettings), ("ray", RaySettings)):
+    ConfigStore.instance().store(group="hydra/launcher", name=f"segcv_{_name}_schema", node=_schema)
