@@ -169,6 +169,19 @@ def composed(name: str, changes: Iterable[str], *, where: str) -> Any:
         raise ConfigError(f"{where}: {str(error).splitlines()[0]}") from error
 
 
+def candidates_of(settings: Any, name: str) -> dict[str, Any]:
+    """Name -> settings of each entry of `settings.candidates`: what was typed for command `name`, and its changes."""
+    from segcv.candidates import candidate_changes
+
+    kept = [entry for entry in overrides() if not entry.lstrip("+~").startswith(("candidates=", "fit="))]
+    found = {}
+    for candidate, changes in candidate_changes(settings.candidates).items():
+        changed = {change.split("=")[0] for change in changes}
+        rest = [entry for entry in kept if entry.split("=")[0] not in changed]
+        found[candidate] = composed(name, [*rest, "candidates=[]", *changes], where=f"candidate {candidate}")
+    return found
+
+
 def as_dict(settings: Any) -> dict[str, Any]:
     """Settings as plain nested dicts, for records and fingerprints."""
     return OmegaConf.to_container(OmegaConf.structured(settings), resolve=True)  # type: ignore[return-value]

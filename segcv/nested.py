@@ -4,214 +4,42 @@ from __future__ import annotations
 
 import shutil
 import sys
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from segcv.config import as_dict, command, composed, overrides, progress_bar
-from segcv.errors import ConfigError, RunError
+from segcv.config import as_dict, candidates_of, command, overrides, progress_bar
 from segcv.settings import NestedCommand
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from segcv.launching import Job
-    from segcv.nesting import FitOutcome, FitPlan, NestedPlan, NestedResult
+    from segcv.candidates import Evaluation
+    from segcv.nesting import NestedResult
     from segcv.reporting import NestedEvidence
-    from segcv.study import Study
-
-NOT_PART_OF_THE_CONFIG = ("candidates", "splits", "cache", "workers", "device", "slots", "retries", "fit", "level",
-                          "nested", "name", "seed")
-FALLBACKS = ("majority", "uncalibrated")
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """A nested evaluation: where it lies, its candidates in declared order, and what each outer repeat plans."""
-
-    home: Path
-    config_id: str
-    settings: NestedCommand
-    candidates: dict[str, NestedCommand]
-    study: Study
-    plans: dict[int, NestedPlan]               # repeat -> plan
-
-    def folder(self, repeat: int, fit: FitPlan, candidate: str) -> Path:
-        """Where the files of one fit lie."""
-        return self.home / "fits" / f"repeat-{repeat}" / fit.name / candidate
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A candidate by its name."""
-
-    name: str
 
 
 @command("nested")
 def main(settings: NestedCommand) -> None:
     """Make every fit that is not made, then report; or, as a job of that, make one fit."""
-    evaluation = opened(settings)
+    from segcv.candidates import choice_of, make_fit, open_evaluation, result_of, sweep_fits
+
+    candidates = candidates_of(settings, "nested")
+    evaluation = open_evaluation(settings, candidates, progress=progress_bar,
+                                 plain={name: as_dict(one) for name, one in candidates.items()})
     if settings.fit is not None:
-        make_fit(evaluation, settings.fit)
+        make_fit(evaluation, settings.fit, progress=progress_bar)
         return
+    again = [sys.executable, "-m", "segcv.nested", *(entry for entry in overrides() if not entry.startswith("slots="))]
     for repeat, plan in evaluation.plans.items():
-        swept(evaluation, [(repeat, fit, name) for fold in plan.folds for fit in fold.inner
-                           for name in evaluation.candidates])
-        chosen_fits = [(repeat, fold.final, choice_of(evaluation, repeat, fold.outer)) for fold in plan.folds]
-        swept(evaluation, chosen_fits)
+        sweep_fits(evaluation, [(repeat, fit, name) for fold in plan.folds for fit in fold.inner
+                                for name in candidates], command=again, shown=sys.stderr)
+        sweep_fits(evaluation, [(repeat, fold.final, choice_of(evaluation, repeat, fold.outer))
+                                for fold in plan.folds], command=again, shown=sys.stderr)
     results = {repeat: result_of(evaluation, repeat) for repeat in evaluation.plans}
     for repeat, result in results.items():
         write_runs(evaluation, repeat, result)
     report(evaluation, results)
-
-
-def opened(settings: NestedCommand) -> Evaluation:
-    """The evaluation that the settings describe; everything that can be refused is refused here."""
-    refuse_settings(settings)
-    candidates = candidate_settings(settings)
-    from segcv.nesting import balanced_inner_folds, drawn_halves, plan_nested
-    from segcv.study import open_study
-    from segcv.tables import fingerprint
-
-    study = open_study(settings.data, settings.group, settings.split, splits=Path(settings.splits),
-                       cache=Path(settings.cache), workers=settings.workers, progress=progress_bar)
-    tried = {name: {key: value for key, value in as_dict(one).items() if key not in NOT_PART_OF_THE_CONFIG}
-             for name, one in candidates.items()}
-    for config in tried.values():
-        config["data"] = {"data_id": study.split.data_id, "nodata": settings.data.nodata}
-        config["split"], config["group"] = {"split_id": study.split.split_id}, {}
-    config_id = fingerprint([list(tried), tried, settings.seed], length=8)
-    images, masks, roles = study.split.images, study.split.masks, study.split.roles
-    plans = {}
-    for repeat in sorted(roles["repeat"].unique().tolist()):
-        here = roles[roles["repeat"].eq(repeat)]
-        sides = {role: {fold: sorted(part.loc[part["fold"].eq(fold), "group_id"].unique())
-                        for fold in sorted(part["fold"].unique().tolist())}
-                 for role in ("train", "held_out") for part in [here[here["role"].eq(role)]]}
-        seed = settings.split.seed + 1000 * repeat
-        plans[repeat] = plan_nested(
-            sides["train"], sides["held_out"],
-            inner=balanced_inner_folds(images, masks, folds=settings.inner.folds, seed=seed,
-                                       class_names=study.labels.names),
-            halves=drawn_halves(images, masks, share=settings.inner.calibration_share, seed=seed))
-    home = Path(settings.nested) / f"{settings.name}-{config_id}"
-    return Evaluation(home, config_id, settings, candidates, study, plans)
-
-
-def candidate_settings(settings: NestedCommand) -> dict[str, NestedCommand]:
-    """Name -> settings of each candidate: a file of conf/model, or {name: [overrides]}; each composed and checked."""
-    typed_now = [entry for entry in overrides() if not entry.lstrip("+~").startswith(("candidates=", "fit="))]
-    found: dict[str, NestedCommand] = {}
-    for entry in settings.candidates:
-        if isinstance(entry, str):
-            pairs = {entry: [f"model={entry}"]}
-        elif isinstance(entry, dict) and all(isinstance(value, list) for value in entry.values()):
-            pairs = entry
-        else:
-            raise ConfigError(f"candidates: {entry!r} is neither the name of a file in conf/model nor a list of "
-                              'settings. Type for example \'candidates=[unet_small,{quick:["optim.lr=0.01"]}]\'.')
-        for name, changes in pairs.items():
-            if name in found:
-                raise ConfigError(f"candidates: {name} is named twice. Give each its own name.")
-            if not name or any(sign in name for sign in "/\\=:") or name.startswith("."):
-                raise ConfigError(f"candidates: {name!r} cannot name a folder; use letters, digits, '_', '-', '.'.")
-            changed = {str(change).split("=")[0] for change in changes}
-            kept = [entry for entry in typed_now if entry.split("=")[0] not in changed]
-            found[name] = composed("nested", [*kept, "candidates=[]", *map(str, changes)], where=f"candidate {name}")
-            refuse_settings(found[name], alone=True)
-    if not found:
-        raise ConfigError("candidates=[] names none; name at least one, as candidates=[unet_small,unet_resnet18].")
-    return found
-
-
-def make_fit(evaluation: Evaluation, name: str) -> None:
-    """Make the one fit called `name`: repeat-0/outer-0/inner-1/candidate or repeat-0/outer-0/final/candidate."""
-    for repeat, plan in evaluation.plans.items():
-        for fit in (fit for fold in plan.folds for fit in (*fold.inner, fold.final)):
-            for candidate in evaluation.candidates:
-                if name == f"repeat-{repeat}/{fit.name}/{candidate}":
-                    fitted(evaluation, repeat, fit, candidate)
-                    return
-    raise ConfigError(f"fit={name} is no fit of this evaluation.")
-
-
-def fitted(evaluation: Evaluation, repeat: int, fit: FitPlan, candidate: str) -> FitOutcome:
-    """The outcome of one fit, made now where it is not there."""
-    from filelock import FileLock
-
-    from segcv.nesting import missing_class, read_outcome, run_fit, write_outcome
-    from segcv.recipes import MajorityPipeline, NetworkPipeline
-    from segcv.runs import RunKey
-
-    folder = evaluation.folder(repeat, fit, candidate)
-    folder.mkdir(parents=True, exist_ok=True)
-    with FileLock(folder / ".lock"):
-        if (made := read_outcome(folder)) is not None:
-            return made
-        study, settings = evaluation.study, evaluation.candidates[candidate]
-        key = RunKey(evaluation.settings.name, evaluation.config_id, repeat, fit.outer, settings.seed)
-        masks = study.split.masks
-        pipeline = NetworkPipeline(candidate, settings, labels=study.labels, masks=masks, repeat=repeat, out=folder,
-                                   run_id=key.run_id, progress=progress_bar)
-        fallback: Any = MajorityPipeline(settings, labels=study.labels, masks=masks, out=folder, run_id=key.run_id)
-        if settings.fallback == "uncalibrated":
-            plain = replace(settings, calibration=type(settings.calibration)())
-            fallback = NetworkPipeline(candidate, plain, labels=study.labels, masks=masks, repeat=repeat, out=folder,
-                                       run_id=key.run_id, progress=progress_bar)
-        outcome = run_fit(fit, pipeline, study.split.images, fallback=fallback,
-                          unfit=missing_class(masks, study.labels.names, calibrates=pipeline.calibrates))
-        write_outcome(folder, outcome)
-    return outcome
-
-
-def swept(evaluation: Evaluation, fits: list[tuple[int, FitPlan, str]]) -> None:
-    """Make these fits, several at a time, each in a process of its own; those that are made are left alone."""
-    from segcv.launching import Job, LocalEngine, failures, sweep, sweep_home
-    from segcv.nesting import OUTCOME
-
-    again = [entry for entry in overrides() if not entry.startswith(("fit=", "slots=", "retries="))]
-    jobs: list[Job] = []
-    for repeat, fit, candidate in fits:
-        folder = evaluation.folder(repeat, fit, candidate)
-        name = f"repeat-{repeat}/{fit.name}/{candidate}"
-        jobs.append(Job(name, (sys.executable, "-m", "segcv.nested", *again, f"fit={name}"), working=folder,
-                        result=folder / OUTCOME, shared=evaluation.home, threads=evaluation.settings.threads))
-    states = sweep(jobs, lambda: LocalEngine(slots=evaluation.settings.slots, threads=evaluation.settings.threads),
-                   home=sweep_home(evaluation.home / "sweeps", jobs), retries=evaluation.settings.retries,
-                   stream=sys.stderr)
-    if told := failures(states):
-        raise RunError(told)
-
-
-def choice_of(evaluation: Evaluation, repeat: int, outer: int) -> str:
-    """The candidate that the inner fits of an outer fold choose."""
-    from segcv.nesting import chosen
-
-    losses: dict[str, dict[str, Any]] = {}
-    for fit in evaluation.plans[repeat].folds[outer].inner:
-        for name in evaluation.candidates:
-            losses.setdefault(name, {}).update(outcome_of(evaluation, repeat, fit, name).losses)
-    return chosen(losses).candidate
-
-
-def outcome_of(evaluation: Evaluation, repeat: int, fit: FitPlan, candidate: str) -> FitOutcome:
-    """The outcome of a fit that was made."""
-    from segcv.nesting import read_outcome
-
-    outcome = read_outcome(evaluation.folder(repeat, fit, candidate))
-    if outcome is None:
-        raise RunError(f"{evaluation.folder(repeat, fit, candidate)} holds no outcome. Type the same command again.")
-    return outcome
-
-
-def result_of(evaluation: Evaluation, repeat: int) -> NestedResult:
-    """The result of one outer repeat, from the outcomes on disk; the ledger is held against its rule here."""
-    from segcv.nesting import run_nested
-
-    return run_nested(evaluation.plans[repeat], [Candidate(name) for name in evaluation.candidates],
-                      lambda fit, candidate: outcome_of(evaluation, repeat, fit, candidate.name))
 
 
 def write_runs(evaluation: Evaluation, repeat: int, result: NestedResult) -> None:
@@ -280,30 +108,11 @@ def report(evaluation: Evaluation, results: dict[int, NestedResult]) -> None:
     print(f"As runs: python -m segcv.aggregate runs={evaluation.home / 'runs'}")
 
 
-def refuse_settings(settings: NestedCommand, *, alone: bool = False) -> None:
-    """Refuse what can be refused before anything is read."""
-    if settings.trainer.stopping != "fixed":
-        raise ConfigError(f"trainer.stopping={settings.trainer.stopping} would hold out groups a third time; a nested "
-                          "evaluation trains fixed epochs. Make the number of epochs part of the candidates: "
-                          "'candidates=[{short:[\"trainer.epochs=5\"]},{long:[\"trainer.epochs=20\"]}]'.")
-    if settings.fallback not in FALLBACKS:
-        raise ConfigError(f"fallback={settings.fallback} is not known; use one of {', '.join(FALLBACKS)}.")
-    if settings.inner.folds < 2:
-        raise ConfigError(f"inner.folds={settings.inner.folds} must be 2 or more.")
-    if not 0 <= settings.inner.calibration_share < 1:
-        raise ConfigError(f"inner.calibration_share={settings.inner.calibration_share} must lie between 0 and 1.")
-    if not alone:
-        return
-    calibrates = settings.calibration.method != "none" or settings.calibration.threshold != "none"
-    if calibrates and settings.inner.calibration_share == 0:
-        raise ConfigError(f"calibration.method={settings.calibration.method} needs groups to calibrate on, and "
-                          "inner.calibration_share is 0. Use inner.calibration_share=0.25.")
-
-
 def nested_evidence(evaluation: Evaluation, results: dict[int, NestedResult]) -> NestedEvidence:
     """What the report says, from the results of all outer repeats."""
     import pandas as pd
 
+    from segcv.candidates import outcome_of
     from segcv.metrics import brier, ece
     from segcv.nesting import (
         choices_table,

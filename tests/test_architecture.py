@@ -29,6 +29,7 @@ ROOMS = {                       # room -> rooms it may enter, by their doors
     "leakage": {"tables", "pixels", "groups", "splits", "metrics", "statistics", "runs"},
     "nesting": {"tables", "splits", "statistics"},
     "launching": {"tables"},
+    "candidates": {"tables", "study", "nesting", "recipes", "launching", "runs", "settings"},
     "reporting": {"tables", "metrics", "statistics"},
 }
 COMMANDS = {

@@ -20,7 +20,17 @@ from segcv.nesting.outer import (
     outer_estimates,
     reliability_table,
 )
-from segcv.nesting.plan import FitPlan, NestedPlan, OuterPlan, Parts, plan_final, plan_nested, take_turns
+from segcv.nesting.plan import (
+    FitPlan,
+    Halves,
+    InnerFolds,
+    NestedPlan,
+    OuterPlan,
+    Parts,
+    plan_final,
+    plan_nested,
+    take_turns,
+)
 from segcv.nesting.protocol import (
     FitCounts,
     FitOutcome,
@@ -34,9 +44,9 @@ from segcv.nesting.protocol import (
 )
 
 __all__ = [
-    "BASE", "CALIBRATION", "INNER", "OUTCOME", "OUTER", "Choice", "FitCounts", "FitOutcome", "FitPlan", "Ledger",
-    "NestedPlan", "NestedResult", "OuterPlan", "OuterResult", "Parts", "Pipeline", "RoleRows",
-    "balanced_inner_folds", "choices_table", "chosen", "drawn_halves", "group_scores_table", "inner_mean",
-    "inner_table", "missing_class", "outer_estimates", "plan_final", "plan_nested", "read_outcome",
+    "BASE", "CALIBRATION", "INNER", "OUTCOME", "OUTER", "Choice", "FitCounts", "FitOutcome", "FitPlan", "Halves",
+    "InnerFolds", "Ledger", "NestedPlan", "NestedResult", "OuterPlan", "OuterResult", "Parts", "Pipeline",
+    "RoleRows", "balanced_inner_folds", "choices_table", "chosen", "drawn_halves", "group_scores_table",
+    "inner_mean", "inner_table", "missing_class", "outer_estimates", "plan_final", "plan_nested", "read_outcome",
     "refuse_shared_groups", "reliability_table", "run_fit", "run_fold", "run_nested", "take_turns", "write_outcome",
 ]

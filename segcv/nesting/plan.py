@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from segcv.errors import SplitError
 
-FINAL = "final"
+FINAL, DELIVERED = "final", "delivered"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,9 @@ class FitPlan:
 
     @property
     def name(self) -> str:
-        """`outer-0/inner-1` or `outer-0/final`; with the candidate, the id of the fit."""
-        return f"outer-{self.outer}/" + (FINAL if self.inner is None else f"inner-{self.inner}")
+        """`outer-0/inner-1` or `outer-0/final`; of the delivered model `delivered/inner-1` or `delivered/final`."""
+        outer = DELIVERED if self.outer < 0 else f"outer-{self.outer}"
+        return f"{outer}/" + (FINAL if self.inner is None else f"inner-{self.inner}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +101,9 @@ def plan_final(groups: Sequence[str], *, inner: InnerFolds, halves: Halves) -> O
     """The plan for the model that is delivered: the same choice and refit on all groups; nobody is left to judge it."""
     fits = []
     for number, v in enumerate(inner(groups, -1)):
-        base, calibration = halves([group for group in groups if group not in set(v)], f"delivered/inner-{number}")
+        base, calibration = halves([group for group in groups if group not in set(v)], f"{DELIVERED}/inner-{number}")
         fits.append(FitPlan(-1, number, Parts(tuple(base), tuple(calibration), tuple(v))))
-    base, calibration = halves(groups, f"delivered/{FINAL}")
+    base, calibration = halves(groups, f"{DELIVERED}/{FINAL}")
     return OuterPlan(-1, tuple(fits), FitPlan(-1, None, Parts(tuple(base), tuple(calibration), ())))
 
 

@@ -6,6 +6,7 @@ import hashlib
 import shutil
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import cv2
@@ -14,8 +15,8 @@ import pandas as pd
 import pytest
 
 from segcv import nested
+from segcv.candidates import Evaluation, choice_of, fitted, open_evaluation, refuse_settings, result_of
 from segcv.errors import ConfigError
-from segcv.nested import Evaluation, choice_of, fitted, opened, result_of
 from segcv.pixels import write_flight_strips
 from segcv.settings import (
     AugmentSettings,
@@ -36,12 +37,10 @@ def settings(table: Path, work: Path) -> NestedCommand:
         splits=str(work / "splits"), nested=str(work / "nested"), cache=str(work))
 
 
-def evaluation(table: Path, work: Path, monkeypatch: pytest.MonkeyPatch) -> Evaluation:
-    plain = settings(table, work)
-    other = settings(table, work)
-    other.optim.lr = 0.001
-    monkeypatch.setattr(nested, "candidate_settings", lambda _: {"a": plain, "b": other})
-    return opened(plain)
+def evaluation(table: Path, work: Path) -> Evaluation:
+    tried = {"a": settings(table, work), "b": settings(table, work)}
+    tried["b"].optim.lr = 0.001
+    return open_evaluation(tried["a"], tried, plain={name: asdict(one) for name, one in tried.items()})
 
 
 def fits_of_fold(run: Evaluation, outer: int) -> dict[str, str]:
@@ -57,10 +56,10 @@ def fits_of_fold(run: Evaluation, outer: int) -> dict[str, str]:
     return learned | {"chosen": winner}
 
 
-def test_changing_everything_outside_changes_nothing_that_was_learned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_changing_everything_outside_changes_nothing_that_was_learned(tmp_path: Path):
     """A canary: noise for every pixel and mask of the outer groups; choice, weights, calibration stay the same bits."""
     table = write_flight_strips(tmp_path / "data", strips=9, patches=2, size=32)
-    run = evaluation(table, tmp_path / "first", monkeypatch)
+    run = evaluation(table, tmp_path / "first")
     before = fits_of_fold(run, 0)
     outer = set(run.plans[0].folds[0].final.parts.judged)
     rng = np.random.default_rng(5)
@@ -70,7 +69,7 @@ def test_changing_everything_outside_changes_nothing_that_was_learned(tmp_path: 
         cv2.imwrite(row.image_path, rng.integers(0, 256, shape, np.uint8))
         cv2.imwrite(row.mask_path, rng.integers(0, 4, shape[:2], np.uint8))
 
-    again = evaluation(table, tmp_path / "second", monkeypatch)
+    again = evaluation(table, tmp_path / "second")
     after = fits_of_fold(again, 0)
 
     assert again.study.split.data_id != run.study.split.data_id
@@ -80,11 +79,11 @@ def test_changing_everything_outside_changes_nothing_that_was_learned(tmp_path: 
 
 
 def test_a_nested_evaluation_counts_its_fits_and_judges_each_group_once(
-        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+        tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     """K (J M + 1) = 3 (2 x 2 + 1) = 15 fits; where a part lacks a class (tiny strips) the fallback answers instead.
     9 strips, each judged once outside. Another report on the same split makes the next one exploratory."""
     table = write_flight_strips(tmp_path / "data", strips=9, patches=2, size=32)
-    run = evaluation(table, tmp_path, monkeypatch)
+    run = evaluation(table, tmp_path)
     for outer in range(3):
         fits_of_fold(run, outer)
 
@@ -122,4 +121,4 @@ def test_candidates_that_calibrate_need_groups_to_calibrate_on(tmp_path: Path):
     alone.inner.calibration_share = 0.0
 
     with pytest.raises(ConfigError, match="needs groups to calibrate on"):
-        nested.refuse_settings(alone, alone=True)
+        refuse_settings(alone, {"alone": alone})

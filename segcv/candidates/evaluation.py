@@ -1,0 +1,110 @@
+"""A nested evaluation, or the delivered model's fits, as settings describe it: where it lies and what is planned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from segcv.errors import ConfigError
+from segcv.nesting import (
+    FitPlan,
+    Halves,
+    InnerFolds,
+    NestedPlan,
+    balanced_inner_folds,
+    drawn_halves,
+    plan_final,
+    plan_nested,
+)
+from segcv.settings import NestedCommand
+from segcv.study import Study, open_study
+from segcv.tables import HELD_OUT, TRAIN, Progress, fingerprint, quiet, stream
+
+NOT_PART_OF_THE_CONFIG = ("candidates", "splits", "cache", "workers", "device", "slots", "retries", "fit", "level",
+                          "nested", "name", "seed")
+FALLBACKS = ("majority", "uncalibrated")
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A nested evaluation: where it lies, its candidates in declared order, and what each outer repeat plans."""
+
+    home: Path
+    config_id: str
+    settings: NestedCommand
+    candidates: dict[str, NestedCommand]
+    study: Study
+    plans: dict[int, NestedPlan]               # repeat -> plan
+
+    def folder(self, repeat: int, fit: FitPlan, candidate: str) -> Path:
+        """Where the files of one fit lie."""
+        return self.home / "fits" / f"repeat-{repeat}" / fit.name / candidate
+
+
+def open_evaluation(settings: NestedCommand, candidates: dict[str, NestedCommand], *, plain: Mapping[str, Any],
+                    delivered: bool = False, progress: Progress = quiet) -> Evaluation:
+    """The evaluation that the settings describe; everything that can be refused is refused here.
+
+    `plain` holds each candidate's settings as plain dicts, from which the evaluation's id is made. `delivered`: the
+    plan is that of the model made from all groups, not of the outer folds.
+    """
+    refuse_settings(settings, candidates)
+    study = open_study(settings.data, settings.group, settings.split, splits=Path(settings.splits),
+                       cache=Path(settings.cache), workers=settings.workers, progress=progress)
+    tried = {name: {key: value for key, value in plain[name].items() if key not in NOT_PART_OF_THE_CONFIG}
+             for name in candidates}
+    for config in tried.values():
+        config["data"] = {"data_id": study.split.data_id, "nodata": settings.data.nodata}
+        config["split"], config["group"] = {"split_id": study.split.split_id}, {}
+    config_id = fingerprint([list(tried), tried, settings.seed], length=8)
+    home = Path(settings.nested) / f"{settings.name}-{config_id}"
+    plans = delivered_plan(settings, study) if delivered else outer_plans(settings, study)
+    return Evaluation(home, config_id, settings, candidates, study, plans)
+
+
+def outer_plans(settings: NestedCommand, study: Study) -> dict[int, NestedPlan]:
+    """Repeat -> plan of all fits under that partition."""
+    roles, plans = study.split.roles, {}
+    for repeat in sorted(roles["repeat"].unique().tolist()):
+        here = roles[roles["repeat"].eq(repeat)]
+        folds = sorted(here["fold"].unique().tolist())
+        train, held_out = ({fold: sorted(here.loc[here["fold"].eq(fold) & here["role"].eq(role), "group_id"].unique())
+                            for fold in folds} for role in (TRAIN, HELD_OUT))
+        inner, halves = _cuts(settings, study, repeat)
+        plans[repeat] = plan_nested(train, held_out, inner=inner, halves=halves)
+    return plans
+
+
+def delivered_plan(settings: NestedCommand, study: Study) -> dict[int, NestedPlan]:
+    """The plan of the model that is delivered, on all groups that any fold trains on; locked groups stay out."""
+    roles = study.split.roles
+    groups = sorted(roles.loc[roles["role"].eq(TRAIN), "group_id"].unique())
+    inner, halves = _cuts(settings, study, 0)
+    return {0: NestedPlan((plan_final(groups, inner=inner, halves=halves),))}
+
+
+def _cuts(settings: NestedCommand, study: Study, repeat: int) -> tuple[InnerFolds, Halves]:
+    images, masks, seed = study.split.images, study.split.masks, stream(settings.split.seed, "nested", repeat)
+    return (balanced_inner_folds(images, masks, folds=settings.inner.folds, seed=seed, class_names=study.labels.names),
+            drawn_halves(images, masks, share=settings.inner.calibration_share, seed=seed))
+
+
+def refuse_settings(settings: NestedCommand, candidates: Mapping[str, NestedCommand]) -> None:
+    """Refuse what can be refused before anything is read."""
+    if settings.fallback not in FALLBACKS:
+        raise ConfigError(f"fallback={settings.fallback} is not known; use one of {', '.join(FALLBACKS)}.")
+    if settings.inner.folds < 2:
+        raise ConfigError(f"inner.folds={settings.inner.folds} must be 2 or more.")
+    if not 0 <= settings.inner.calibration_share < 1:
+        raise ConfigError(f"inner.calibration_share={settings.inner.calibration_share} must lie between 0 and 1.")
+    for name, one in candidates.items():
+        if one.trainer.stopping != "fixed":
+            raise ConfigError(f"candidate {name}: trainer.stopping={one.trainer.stopping} would hold out groups a "
+                              "third time; a nested evaluation trains fixed epochs. Make their number part of the "
+                              "candidates: 'candidates=[{short:[\"trainer.epochs=5\"]},unet_small]'.")
+        calibrates = one.calibration.method != "none" or one.calibration.threshold != "none"
+        if calibrates and one.inner.calibration_share == 0:
+            raise ConfigError(f"candidate {name}: calibration.method={one.calibration.method} needs groups to "
+                              "calibrate on, and inner.calibration_share is 0. Use inner.calibration_share=0.25.")
