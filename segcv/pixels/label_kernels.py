@@ -29,28 +29,24 @@ def _byte_by_byte(kind, t, left, up, corner, wide):        # type: ignore[no-unt
     """One word of a row filtered by average (3) or Paeth (4), from the words left, above, and above left of it."""
     found = np.uint64(0)
     eight, low = np.uint64(8), np.uint64(255)
-    at = np.uint64(0)
     behind = np.uint64(64) - wide                                 # shift of the pixel before, in the word before
-    for _ in range(8):
-        if at < wide:
-            a = np.int64((left >> (behind + at)) & low)
-            c = np.int64((corner >> (behind + at)) & low)
-        else:
-            a = np.int64((found >> (at - wide)) & low)
-            c = np.int64((up >> (at - wide)) & low)
-        b = np.int64((up >> at) & low)
+    # The bytes of the pixels left and above left, as two queues of one or two bytes.
+    lefts, corners = left >> behind, corner >> behind
+    last = wide - eight
+    for at in range(0, 64, 8):
+        place = np.uint64(at)
+        a, c = np.int64(lefts & low), np.int64(corners & low)
+        over = (up >> place) & low
+        b = np.int64(over)
         if kind == 3:
             guess = (a + b) >> 1
         else:
             far_a, far_b, far_c = abs(b - c), abs(a - c), abs(a + b - c - c)
-            if far_a <= far_b and far_a <= far_c:
-                guess = a
-            elif far_b <= far_c:
-                guess = b
-            else:
-                guess = c
-        found |= ((((t >> at) & low) + np.uint64(guess)) & low) << at
-        at += eight
+            least = b if far_b <= far_c else c
+            guess = a if far_a <= far_b and far_a <= far_c else least
+        value = (((t >> place) & low) + np.uint64(guess)) & low
+        found |= value << place
+        lefts, corners = (lefts >> eight) | (value << last), (corners >> eight) | (over << last)
     return found
 
 
@@ -58,28 +54,32 @@ def _byte_by_byte(kind, t, left, up, corner, wide):        # type: ignore[no-unt
 def unfilter(raw, row_bytes, pixel_bytes, rows):        # type: ignore[no-untyped-def]
     """Undo the filters of `raw` (a filter byte, then `row_bytes`, per row) into `rows` (1 + height x words, uint64).
 
-    Row 0 of `rows` must be zero: it stands above the picture. Pixels have 1 or 2 bytes. Label maps are mostly flat, so
-    filtered words are mostly zero, and then eight bytes are known at once; this is where the time is saved. Returns 0,
-    or the number (from 1) of the first row whose filter does not exist. Little-endian machines only.
+    `raw` is given as uint64 words, with one word more than its bytes fill. Row 0 of `rows` must be zero: it stands
+    above the picture. Pixels have 1 or 2 bytes. Label maps are mostly flat, so filtered words are mostly zero, and then
+    eight bytes are known at once; this is where the time is saved. Bytes behind the end of a row become anything.
+    Returns 0, or the number (from 1) of the first row whose filter does not exist. Little-endian machines only.
     """
     words = rows.shape[1]
-    filtered = np.zeros(words, np.uint64)
-    filtered_bytes = filtered.view(np.uint8)
+    zero, one, low = np.uint64(0), np.uint64(1), np.uint64(255)
     wide = np.uint64(8 * pixel_bytes)
     last = np.uint64(64) - wide                                   # shift that leaves the last pixel of a word
     repeat = np.uint64(0x0101010101010101) if pixel_bytes == 1 else np.uint64(0x0001000100010001)
     step, four, half = np.uint64(8), np.uint64(16), np.uint64(32)
     for y in range(1, rows.shape[0]):
         start = (y - 1) * (row_bytes + 1)
-        kind = raw[start]
-        filtered_bytes[:row_bytes] = raw[start + 1:start + 1 + row_bytes]
+        kind = (raw[start >> 3] >> np.uint64(8 * (start & 7))) & low
+        first = (start + 1) >> 3                                  # word in which the row begins,
+        down = np.uint64(8 * ((start + 1) & 7))                   # and where in it
+        rest = np.uint64(63) - down
+        above, row = rows[y - 1], rows[y]
         if kind == 0:
-            rows[y] = filtered
-        elif kind == 1:
-            before = np.uint64(0)                                 # the last pixel, repeated
             for i in range(words):
-                t = filtered[i]
-                if t != np.uint64(0):
+                row[i] = (raw[first + i] >> down) | ((raw[first + i + 1] << rest) << one)
+        elif kind == 1:
+            before = zero                                         # the last pixel, repeated
+            for i in range(words):
+                t = (raw[first + i] >> down) | ((raw[first + i + 1] << rest) << one)
+                if t != zero:
                     if pixel_bytes == 1:
                         t = _sum(t, t << step)
                     t = _sum(t, t << four)
@@ -88,21 +88,23 @@ def unfilter(raw, row_bytes, pixel_bytes, rows):        # type: ignore[no-untype
                     before = (t >> last) * repeat
                 else:
                     t = before
-                rows[y, i] = t
+                row[i] = t
         elif kind == 2:
             for i in range(words):
-                rows[y, i] = _sum(filtered[i], rows[y - 1, i])
+                t = (raw[first + i] >> down) | ((raw[first + i + 1] << rest) << one)
+                row[i] = _sum(t, above[i])
         elif kind == 3 or kind == 4:
-            left, corner = np.uint64(0), np.uint64(0)
+            left, corner = zero, zero
             for i in range(words):
-                t, up = filtered[i], rows[y - 1, i]
-                if kind == 4 and t == np.uint64(0) and left >> last == corner >> last:
+                t = (raw[first + i] >> down) | ((raw[first + i + 1] << rest) << one)
+                up = above[i]
+                if kind == 4 and t == zero and left >> last == corner >> last:
                     found = up                                    # left equals corner: the guess is the one above
-                elif kind == 4 and t == np.uint64(0) and up == (corner >> last) * repeat:
+                elif kind == 4 and t == zero and up == (corner >> last) * repeat:
                     found = (left >> last) * repeat               # above equals corner: the guess is the one left
                 else:
                     found = _byte_by_byte(kind, t, left, up, corner, wide)
-                rows[y, i] = found
+                row[i] = found
                 left, corner = found, up
         else:
             return y

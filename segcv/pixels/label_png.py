@@ -122,11 +122,12 @@ def _silent(name: bytes, content: memoryview, so_far: _Chunks) -> bool:
 
 
 def _inflated(content: list[memoryview], size: int) -> NDArray[np.uint8] | None:
-    """The rows with their filter bytes; None where there are more of them than the header says."""
+    """The rows with their filter bytes, in a buffer of whole words and one more; None where there are more rows than
+    the header says."""
     packed: Any = content[0] if len(content) == 1 else b"".join(content)
-    raw = np.empty(size, np.uint8)
+    raw = np.empty((size // 8 + 2) * 8, np.uint8)
     try:
-        found = imagecodecs.deflate_decode(packed, out=raw.data)
+        found = imagecodecs.deflate_decode(packed, out=raw[:size].data)
     except imagecodecs.DeflateError as error:
         try:
             zlib.decompress(packed)
@@ -140,16 +141,16 @@ def _inflated(content: list[memoryview], size: int) -> NDArray[np.uint8] | None:
 
 def _unfiltered(raw: NDArray[np.uint8], height: int, row_bytes: int, pixel_bytes: int) -> NDArray[np.uint8] | None:
     """Rows as bytes, height x row_bytes."""
-    filters = raw[::row_bytes + 1]
-    if not filters.any():
-        return raw.reshape(height, row_bytes + 1)[:, 1:].copy()
+    stored = raw[:height * (row_bytes + 1)].reshape(height, row_bytes + 1)
+    if not stored[:, 0].any():
+        return stored[:, 1:].copy()
     if sys.byteorder != "little":
         return None
     from segcv.pixels.label_kernels import unfilter
 
     rows = np.empty((height + 1, (row_bytes + 7) // 8), np.uint64)
     rows[0] = 0
-    if unfilter(raw, row_bytes, pixel_bytes, rows):
+    if unfilter(raw.view(np.uint64), row_bytes, pixel_bytes, rows):
         return None
     return rows[1:].view(np.uint8)[:, :row_bytes]
 

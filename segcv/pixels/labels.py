@@ -77,7 +77,9 @@ class LabelMap:
                 does not explain; the message counts its pixels and names the setting that cures it.
         """
         try:
-            return self.decode(decode_mask(read_bytes(path), max_pixels=max_pixels)).labels
+            stored = decode_mask(read_bytes(path), max_pixels=max_pixels)
+            plain = self._plain(stored)
+            return self.decode(stored).labels if plain is None else plain
         except Fault as fault:
             raise MaskError(fault.about(path)) from fault.__cause__
 
@@ -104,6 +106,16 @@ class LabelMap:
         counts = np.zeros(self.n_classes, np.int64)
         np.add.at(counts, meaning[meaning >= 0], found.pixels[meaning >= 0])
         return Labels(labels, counts, int(found.pixels[meaning == _IGNORED].sum()), rounded)
+
+    def _plain(self, stored: StoredMask) -> NDArray[np.uint8] | None:
+        """The stored bytes where they are class ids and the void already, which most masks are; None otherwise."""
+        values = stored.values
+        if (values is None or values.dtype != np.uint8 or stored.lossy or self.values is not None
+                or self.colors is not None or self.void != 255 or self.ignore not in (None, 255)):
+            return None
+        outside = np.count_nonzero(values >= self.n_classes)
+        ignored = 0 if self.ignore is None or not outside else np.count_nonzero(values == np.uint8(255))
+        return values if outside == ignored else None
 
     def to_json(self) -> dict[str, Any]:
         """Plain data that `from_json` turns back."""

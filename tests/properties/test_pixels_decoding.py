@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from PIL import Image
 
+from segcv.errors import MaskError
 from segcv.pixels import label_map
 from segcv.pixels.coding import distinct
 from segcv.pixels.masks import decode_mask
@@ -106,3 +107,20 @@ def test_moments_merge_to_those_of_all_pixels_at_once(pixels, cut):
 
     np.testing.assert_allclose(moments.mean(), pixels.mean(axis=0, dtype=np.float64), rtol=1e-9, atol=1e-7)
     np.testing.assert_allclose(moments.std(), pixels.std(axis=0, dtype=np.float64), rtol=1e-6, atol=1e-6)
+
+
+@given(hnp.arrays(np.uint8, SHAPES, elements=st.sampled_from([0, 1, 2, 3, 254, 255])), st.sampled_from([None, 255, 3]))
+@settings(max_examples=60, deadline=None)
+def test_a_plain_mask_is_read_like_any_other(tmp_path_factory, stored, ignore):
+    """Bytes that are class ids already are passed on; the same numbers in 16 bits go through the table."""
+    labels = label_map(num_classes=3, ignore=ignore)
+    folder = tmp_path_factory.mktemp("plain")
+    found = []
+    for kind in (np.uint8, np.uint16):
+        (folder / "m.png").write_bytes(png(stored.astype(kind)))
+        try:
+            found.append(labels.read(folder / "m.png").tolist())
+        except MaskError as error:
+            found.append(str(error))
+
+    assert found[0] == found[1]
