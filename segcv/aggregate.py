@@ -167,7 +167,7 @@ def scores_of(settings: AggregateCommand, sweep: Sweep) -> pd.DataFrame:
     """The scores of all runs of a sweep, each of exactly the images that its fold holds out."""
     import pandas as pd
 
-    from segcv.scoring import read_scores
+    from segcv.scoring import read_scores, scored_ids
     from segcv.splits import fold_roles
 
     split = split_of(sweep[0])
@@ -175,7 +175,7 @@ def scores_of(settings: AggregateCommand, sweep: Sweep) -> pd.DataFrame:
     for record in sweep:
         scores = read_scores(Path(settings.runs) / record.run_id)
         roles = fold_roles(split, record.repeat, record.fold)
-        wrong = set(scores["image_id"]) ^ set(roles.loc[roles["role"] == "held_out", "image_id"])
+        wrong = set(scores["image_id"]) ^ set(scored_ids(roles[roles["role"] == "held_out"]))
         if wrong or set(scores["run_id"]) != {record.run_id}:
             raise RunError(f"{Path(settings.runs) / record.run_id}: its scores are not those of the images that fold "
                            f"{record.fold} holds out ({len(wrong)} differ{': ' + min(wrong) if wrong else ''}). Delete "

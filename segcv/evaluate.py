@@ -127,10 +127,15 @@ def proof_of(settings: EvaluateCommand, images: pd.DataFrame, plan: RunPlan) -> 
 
 
 def refuse_unreadable(jobs: list[Job], reading: Reading) -> None:
-    """Refuse files that are missing, empty or of another shape, before any is scored."""
-    from segcv.scoring import check_file
+    """Refuse files that are missing, empty or of another shape, and patches that overlap, before any is scored."""
+    from segcv.scoring import check_file, refuse_overlaps, scored_ids
 
+    why = ("class ids cannot be averaged. Hand in kind=probabilities or kind=logits, which are put together on their "
+           "source by x, y before they are counted; or predict patches that do not overlap")
     for job in jobs:
+        if reading.form.kind == "labels":
+            refuse_overlaps(job.plan.rows, why=why)
+        scored_ids(job.plan.rows)
         for path in job.plan.rows["path"]:
             check_file(Path(path), reading.form, n_classes=reading.labels.n_classes)
 
