@@ -4,7 +4,11 @@
     save_model(folder / "model", fitted.network, choice=ModelChoice(), labels=labels, preprocessing=preprocessing)
 
 Loads torch. Seeds are set here and nowhere else; nothing is printed, `watch` is told of each step.
+
+`ScoreMetric`, for use inside a loop of one's own, is loaded when it is asked for: it needs the extra torchmetrics.
 """
+
+from typing import TYPE_CHECKING, Any
 
 from segcv.training.augment import PIPELINES, Augmentation
 from segcv.training.calibration import CALIBRATIONS, THRESHOLDS, Calibration, CalibrationImages
@@ -19,10 +23,21 @@ from segcv.training.seeds import EpochSampler, Seeds, run_seeds
 from segcv.training.stopping import Stopping
 from segcv.training.windows import next_multiple, padded
 
+if TYPE_CHECKING:
+    from segcv.training.score_metric import ScoreMetric
+
 __all__ = [
     "CALIBRATIONS", "CHECKPOINT", "LOSSES", "MODELS", "PIPELINES", "SCHEDULES", "THRESHOLDS", "WEIGHTINGS",
-    "Augmentation", "Calibration", "CalibrationImages", "EpochSampler", "Fit", "ModelChoice", "Network",
-    "NetworkInput", "SavedModel", "Seeds", "StepInfo", "Stopping", "build_loss", "build_model", "chosen_device",
-    "chosen_precision", "class_weights", "environment", "fit", "learning_rate", "load_model", "next_multiple",
-    "padded", "pinned", "run_seeds", "save_model",
+    "Augmentation", "Calibration", "CalibrationImages", "EpochSampler", "Fit", "ModelChoice", "Network", "NetworkInput",
+    "SavedModel", "ScoreMetric", "Seeds", "StepInfo", "Stopping", "build_loss", "build_model", "chosen_device",
+    "chosen_precision", "class_weights", "environment", "fit", "learning_rate", "load_model", "next_multiple", "padded",
+    "pinned", "run_seeds", "save_model",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "ScoreMetric":
+        from segcv.training.score_metric import ScoreMetric
+
+        return ScoreMetric
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
