@@ -74,7 +74,7 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
         class_names=split.class_names, images=split.images, masks=split.masks[split.masks["class_id"] >= 0],
         roles=split.roles if split.roles["role"].eq("train").any() else None,
         train_scores=train_scores_of(settings, sweep),
-        leaking=(scores_of(settings, leaking), table_of(leaking)) if leaking else None,
+        leaking=(scores_of(settings, leaking), table_of(leaking)) if leaking and not split.known_groups else None,
         target=target, level=settings.level, allow_missing=settings.allow_missing, overrides=typed,
         command=f"python -m segcv.{'evaluate' if first.trained_elsewhere else 'train'}")
     marks: tuple[str, ...] = () if target == split.target else (
@@ -134,6 +134,9 @@ def several(wanted: dict[str, Sweep], runs: Path) -> str:
     configs = [flat(read_json(runs / sweep[0].run_id / "config.json")["config"]) for sweep in (one, other)]
     differ = [f"{key} ({configs[0].get(key)} and {configs[1].get(key)})"
               for key in sorted(configs[0].keys() | configs[1].keys()) if configs[0].get(key) != configs[1].get(key)]
+    cuts = [sweep[0].split_name for sweep in (one, other)]
+    if cuts[0] != cuts[1]:
+        differ.insert(0, f"split={cuts[0]} and split={cuts[1]}")
     return (f"candidate {candidates[0]} was run with {len(wanted)} different settings, which must not be averaged; "
             f"{one[0].config_id} and {other[0].config_id} differ in {', '.join(differ[:5])}. Choose one: "
             f"config_id={one[0].config_id}. Next time give each its own name: candidate=NAME")

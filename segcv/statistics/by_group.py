@@ -45,8 +45,8 @@ class GroupScores:
 
     @property
     def one_partition(self) -> bool:
-        """Whether all columns share one partition into folds."""
-        return len(np.unique(self.repeat)) == 1
+        """Whether all columns share one partition into folds: seeds do, and repeats that only redraw the training."""
+        return same_partition(self.fold)
 
     def over_seeds(self) -> GroupScores:
         """The same with the seeds of each repeat averaged: one column per repeat, without the images behind it."""
@@ -54,6 +54,11 @@ class GroupScores:
         first = [int(np.flatnonzero(self.repeat == r)[0]) for r in repeats]
         averaged = np.stack([mean_over_columns(self.scores[:, self.repeat == r]) for r in repeats], axis=1)
         return GroupScores(self.group_ids, averaged, self.fold[:, first], repeats, self.images, self.undefined)
+
+
+def same_partition(fold: Ints) -> bool:
+    """Whether every group lies in one fold only, groups x columns; -1, not scored there, fits any."""
+    return bool(((fold == fold.max(axis=1, keepdims=True, initial=-1)) | (fold < 0)).all())
 
 
 def group_scores(scored: ScoredImages, image_scores: Floats, *, keep: NDArray[np.bool_] | None = None) -> GroupScores:

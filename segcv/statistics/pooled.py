@@ -12,7 +12,14 @@ import numpy as np
 
 from segcv.errors import RunError
 from segcv.metrics import Counts
-from segcv.statistics.by_group import GroupScores, fold_of, group_difference, mean_over_columns, repeat_of
+from segcv.statistics.by_group import (
+    GroupScores,
+    fold_of,
+    group_difference,
+    mean_over_columns,
+    repeat_of,
+    same_partition,
+)
 from segcv.statistics.estimate import THE_RECIPE, THESE_MODELS, Estimate
 from segcv.statistics.intervals import FEWEST_GROUPS, NO_INTERVAL, effective_groups, student_t
 from segcv.statistics.scored import Floats, Ints, ScoredImages
@@ -71,7 +78,7 @@ def pooled_mean(found: Jackknife, pseudo: Floats, without: Floats, value: float)
     left_out = without.mean(axis=1)
     v_jack = float((count - 1) / count * np.sum((left_out - left_out.mean()) ** 2))
     df = max(1.0, effective_groups(found.leverage) - 1)
-    if columns < 2 or len(np.unique(found.repeat)) > 1:
+    if columns < 2 or not same_partition(found.fold):
         return Mean(value, v_jack, df, np.nan, np.nan)
     fold = np.unique(found.fold[:, 0], return_inverse=True)[1]
     add = pooled_model_term(pseudo, fold, found.leverage)

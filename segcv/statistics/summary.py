@@ -15,6 +15,7 @@ from segcv.statistics.averages import averages_table, undefined_table
 from segcv.statistics.baselines import LeakGap, leak_gap, paired_difference, train_beside_held_out, trivial_baseline
 from segcv.statistics.by_group import group_pooled_scores, group_scores
 from segcv.statistics.complete import check_complete, check_one_sweep, rest_commands
+from segcv.statistics.design import SHARED, design_of, of_these_models
 from segcv.statistics.estimate import Estimate
 from segcv.statistics.folds import (
     FoldStatistics,
@@ -135,6 +136,9 @@ def summarise(
     targets: dict[str, tuple[Estimate, ...]] = {
         "equal_group": equal, "equal_row": equal_row_estimates(by_group, unit=unit, level=level, runs=scored.runs),
         "group_pooled": added, "pooled": pooled_estimates(scored, row_scores, unit=unit, level=level)}
+    design = design_of(scored, images if missing.empty else None)
+    if design.torn_groups:
+        targets = of_these_models(targets)
     folds_said = fold_table(scored, policy=policy)
     headline_column = HEADLINE.get(metric, HEADLINE["iou"])
     fold_said = fold_statistics(folds_said, folds_said[headline_column])
@@ -159,8 +163,11 @@ def summarise(
     if leaking is not None:
         leak = leak_gap(scored_images(leaking[0], runs=leaking[1], class_names=class_names), scored, metric=metric,
                         policy=policy, level=level, seed=seed)
+    fold_mean = fold_estimate(fold_said, unit=unit, level=level)
+    if design.torn_groups:
+        fold_mean = fold_mean.without_interval(SHARED)
     rest = rest_commands(missing, overrides=overrides, command=command)
-    cautions = _cautions(len(missing), scored, fold_said, by_group.means, by_group.images)
+    cautions = (*_cautions(len(missing), scored, fold_said, by_group.means, by_group.images), *design.cautions())
     for text in cautions:
         warnings.warn(text, SegcvWarning, stacklevel=2)
     return Summary(
@@ -170,7 +177,7 @@ def summarise(
         class_names=scored.class_names, headline=targets[target][0],
         bounded=(added if target == "group_pooled" else equal)[2], recipe=targets[target][-1], targets=targets,
         classes=_class_estimates(scored, metric, level), fold_table=folds_said, fold_summary=fold_summary(folds_said),
-        fold_mean=fold_estimate(fold_said, unit=unit, level=level), fold_statistics=fold_said,
+        fold_mean=fold_mean, fold_statistics=fold_said,
         averages=averages_table(scored, metric=metric), undefined=undefined_table(scored),
         profile=group_profile(scored, per_image, level=level), groups=group_table(by_group),
         images=by_image.sort_values(["score", "image_id"], kind="stable").reset_index(drop=True),

@@ -25,7 +25,11 @@ def overlapping(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def split(folder: Path, *overrides: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([sys.executable, "-m", "segcv.split", *GIVEN, *overrides], cwd=folder, capture_output=True,
+    return segcv(folder, "split", *GIVEN, *overrides, code=code)
+
+
+def segcv(folder: Path, command: str, *overrides: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([sys.executable, "-m", f"segcv.{command}", *overrides], cwd=folder, capture_output=True,
                           text=True)
     assert done.returncode == code, done.stdout + done.stderr
     return done
@@ -48,3 +52,22 @@ def test_a_time_that_cannot_be_read_is_refused_before_anything_is_made(tmp_path:
 
     assert "x is not a date in 24 of 24 rows" in refused.stderr
     assert [folder.name.split("-")[0] for folder in tmp_path.glob("splits/*/*") if folder.is_dir()] == ["time"]
+
+
+def test_new_groups_and_known_groups_are_reported_apart(tmp_path: Path, overlapping: Path):
+    """One fold in time: of six strips on six days the first three only train; then the same strips over many days."""
+    table = pd.read_csv(overlapping, dtype="str")
+    day = table["group_id"].str[-1].astype(int) + 6 * table.groupby("group_id").cumcount() + 1
+    every_day = overlapping.parent / "every_day.csv"
+    table.assign(day="2024-5-" + day.astype("str")).to_csv(every_day, index=False)
+    given = [*GIVEN, "split.time_column=day", "split.folds=1", "trainer.epochs=1", "trainer.train_scores=false"]
+    for cut, data in (("time", overlapping), ("known_groups", every_day)):
+        segcv(tmp_path, "train", "fold=0", f"split={cut}", f"data.table={data}", f"candidate={cut}", *given)
+
+    segcv(tmp_path, "aggregate", "candidate=time", "out=new")
+    segcv(tmp_path, "aggregate", "candidate=known_groups", "out=known")
+    new, known = ((tmp_path / folder / "cv_report.md").read_text() for folder in ("new", "known"))
+    assert "12 of 24 images were never held out" in new
+    assert "On a new group expect" in new
+    assert "**KNOWN GROUPS" in known
+    assert "On later images of the known groups expect" in known
