@@ -6,12 +6,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from segcv.leakage import (
+    cluster_width,
+    file_kinds,
+    fold_balance,
     folds_filled,
+    group_sizes,
     groups_whole,
     held_out_once,
     ledger_roles,
     locked_unused,
+    name_sources,
     near_duplicates,
+    neighbouring_frames,
     same_bytes,
     same_masks,
     same_pixels,
@@ -45,7 +51,13 @@ CHECKS: dict[str, Check] = {
     same_pixels.NAME: _check(same_pixels.find, "images", "profile"),
     same_masks.NAME: _check(same_masks.find, "images", "profile", "masks", "folds"),
     near_duplicates.NAME: _check(near_duplicates.find, "images", "profile", "looks", "folds"),
+    neighbouring_frames.NAME: _check(neighbouring_frames.find, "images", "folds"),
+    name_sources.NAME: _check(name_sources.find, "images", "folds"),
     shared_ground.NAME: _check(shared_ground.find, "images", "folds"),
+    fold_balance.NAME: _check(fold_balance.find, "images", "masks", "folds"),
+    group_sizes.NAME: _check(group_sizes.find, "images", "masks"),
+    cluster_width.NAME: _check(cluster_width.find, "images", "profile", "looks"),
+    file_kinds.NAME: _check(file_kinds.find, "images", "profile"),
 }
 
 

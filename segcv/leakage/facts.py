@@ -62,6 +62,16 @@ def codes_of(values: pd.Series) -> Codes:
     return np.where(text.eq("").to_numpy(), -1, codes)
 
 
+def whole_in_a_group(code: Codes, group: Codes) -> NDArray[np.bool_]:
+    """Images whose code occurs in one given group only (both >= 0): the group speaks for them."""
+    size = int(code.max()) + 1 if len(code) else 0
+    inside = code >= 0
+    low, high = np.full(size + 1, np.iinfo(np.int64).max), np.full(size + 1, -1, np.int64)
+    np.minimum.at(low, code[inside], group[inside])
+    np.maximum.at(high, code[inside], group[inside])
+    return np.asarray(inside & ((low == high) & (low >= 0))[code], bool)
+
+
 def _ordered(table: pd.DataFrame | None, images: pd.DataFrame) -> pd.DataFrame | None:
     if table is None:
         return None
