@@ -24,7 +24,10 @@ from segcv.settings import (
     AuditCommand,
     ConvertCommand,
     EvaluateCommand,
+    FinalCommand,
     NestedCommand,
+    PredictCommand,
+    ServingCommand,
     SplitCommand,
     TrainCommand,
 )
@@ -34,9 +37,12 @@ Item = TypeVar("Item")
 _COMMANDS: dict[str, type] = {
     "aggregate": AggregateCommand,
     "audit": AuditCommand,
+    "check_serving": ServingCommand,
     "convert": ConvertCommand,
     "evaluate": EvaluateCommand,
+    "fit_final": FinalCommand,
     "nested": NestedCommand,
+    "predict": PredictCommand,
     "split": SplitCommand,
     "train": TrainCommand,
 }

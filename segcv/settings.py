@@ -252,6 +252,40 @@ class NestedCommand(RecipeCommand):
 
 
 @dataclass
+class FinalCommand(NestedCommand):
+    """The same choice on all groups; what nested says of the recipe is said of this model."""
+
+    models: str = "models"               # where delivered models are kept
+    ensemble: str | None = None          # deliver the fold models of this nested evaluation instead, as one
+    onnx: bool = False                   # also write model.onnx, checked on real images (an extra)
+
+
+@dataclass
+class PredictCommand:
+    model: str = "???"
+    images: str = "???"
+    out: str = "predictions"
+    format: str = "png"                  # png, tiff, npy
+    probabilities: str | None = None     # npy, tiff
+    contract: str = "refuse"             # refuse, warn
+    window: int = 4096                   # px; larger images are predicted window by window
+    prediction: PredictionSettings = field(default_factory=PredictionSettings)
+    device: str = "auto"
+    threads: int = 1
+    precision: str = "auto"
+
+
+@dataclass
+class ServingCommand:
+    model: str = "???"
+    image: str = "???"
+    served: str = "???"                  # .npy: what the service feeds its model for this image
+    tolerance: float = 0.01              # in training standard deviations
+    device: str = "auto"
+    threads: int = 1
+
+
+@dataclass
 class AggregateCommand:
     runs: str = "runs"
     candidate: str | None = None         # which, when there are several

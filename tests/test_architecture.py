@@ -35,9 +35,12 @@ ROOMS = {                       # room -> rooms it may enter, by their doors
 COMMANDS = {
     "aggregate",
     "audit",
+    "check_serving",
     "convert",
     "evaluate",
+    "fit_final",
     "nested",
+    "predict",
     "split",
     "train",
 }

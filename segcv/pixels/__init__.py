@@ -11,6 +11,7 @@ from segcv.pixels.declared import infer_label_map, label_map
 from segcv.pixels.files import MAX_PIXELS
 from segcv.pixels.flight_strips import CLASS_NAMES as FLIGHT_STRIP_CLASSES
 from segcv.pixels.flight_strips import write_flight_strips
+from segcv.pixels.image_windows import OpenImage, open_image, write_raster
 from segcv.pixels.labels import LabelMap
 from segcv.pixels.looks import Look, look
 from segcv.pixels.mask_counts import MaskCounts, count_masks
@@ -23,9 +24,10 @@ from segcv.pixels.windows import OpenMask, open_mask
 from segcv.pixels.writing import thumbnail, write_mask
 
 __all__ = [
-    "FLIGHT_STRIP_CLASSES", "MAX_PIXELS", "AnnotationRules", "Conversion", "LabelMap", "Look", "MaskCounts", "OpenMask",
-    "PredictedCoding", "Preprocessing", "Profile", "annotation_rules", "annotations_id", "changed_images", "check_data",
-    "convert_annotations", "count_masks", "data_id", "fit_preprocessing", "infer_label_map", "label_map",
-    "labels_found", "look", "open_mask", "predicted_coding", "read_image", "refuse_unlabelled", "thumbnail",
-    "valid_pixels", "write_flight_strips", "write_mask",
+    "FLIGHT_STRIP_CLASSES", "MAX_PIXELS", "AnnotationRules", "Conversion", "LabelMap", "Look", "MaskCounts",
+    "OpenImage", "OpenMask", "PredictedCoding", "Preprocessing", "Profile", "annotation_rules", "annotations_id",
+    "changed_images", "check_data", "convert_annotations", "count_masks", "data_id", "fit_preprocessing",
+    "infer_label_map", "label_map", "labels_found", "look", "open_image", "open_mask", "predicted_coding",
+    "read_image", "refuse_unlabelled", "thumbnail", "valid_pixels", "write_flight_strips", "write_mask",
+    "write_raster",
 ]

@@ -36,6 +36,8 @@ class Preprocessing:
     pixels: int                      # that mean and std were taken over
     images: int
     fitted_on: str                   # fingerprint of the sorted ids of the images that were read
+    low: tuple[float, ...] = ()      # per band: the least and the greatest value met
+    high: tuple[float, ...] = ()
 
     def apply(self, image: NDArray[Any]) -> NDArray[np.float32]:
         """The image, H x W x bands, as a model gets it: bands x H x W, (value - mean) / std.
@@ -65,12 +67,13 @@ class Preprocessing:
     def to_json(self) -> dict[str, Any]:
         """Plain data that `from_json` turns back, without losing a bit."""
         plain = asdict(self)
-        return plain | {"mean": list(self.mean), "std": list(self.std)}
+        return plain | {name: list(getattr(self, name)) for name in ("mean", "std", "low", "high")}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Preprocessing:
         """The contract that `to_json` described."""
-        return cls(**{**data, "mean": tuple(data["mean"]), "std": tuple(data["std"])})
+        listed = {name: tuple(data[name]) for name in ("mean", "std", "low", "high") if name in data}
+        return cls(**{**data, **listed})
 
 
 def fit_preprocessing(rows: pd.DataFrame, *, nodata: float | None = None, max_pixels: int = MAX_PIXELS,
@@ -90,6 +93,8 @@ def fit_preprocessing(rows: pd.DataFrame, *, nodata: float | None = None, max_pi
     paths = [Path(path) for path in ordered["image_path"]]
     moments: Moments | None = None
     kind = (0, "")
+    low: Any = np.nan
+    high: Any = np.nan
     times = dict(zip(paths, ordered["train_count"], strict=True)) if "train_count" in ordered else {}
     for path in progress(paths, total=len(paths), what="mean and standard deviation"):
         image = read_image(path, max_pixels=max_pixels)
@@ -100,7 +105,10 @@ def fit_preprocessing(rows: pd.DataFrame, *, nodata: float | None = None, max_pi
             raise ImageFileError(f"{path}: has {found}, and {paths[0]} has {band_count(*kind)}. "
                                  "Images of one data set must agree; convert one of them.")
         for _ in range(times.get(path, 1)):
-            moments.add(image[valid_pixels(image, nodata)])
+            pixels = image[valid_pixels(image, nodata)]                            # pixels x bands
+        moments.add(pixels)
+        if len(pixels):
+            low, high = np.fmin(low, pixels.min(axis=0)), np.fmax(high, pixels.max(axis=0))
     assert moments is not None
     if not moments.pixels:
         raise ImageFileError(f"the {len(paths)} training images hold no pixel with data"
@@ -115,7 +123,7 @@ def fit_preprocessing(rows: pd.DataFrame, *, nodata: float | None = None, max_pi
         bands=kind[0], dtype=kind[1], mean=tuple(mean.tolist()),
         std=tuple(1.0 if value == 0 or math.isnan(value) else value for value in std.tolist()),
         nodata=None if nodata is None else float(nodata), pixels=moments.pixels, images=len(paths),
-        fitted_on=fingerprint(sorted(rows["image_id"])),
+        fitted_on=fingerprint(sorted(rows["image_id"])), low=tuple(map(float, low)), high=tuple(map(float, high)),
     )
 
 

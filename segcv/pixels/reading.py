@@ -62,14 +62,18 @@ def decode_stored(data: bytes, *, max_pixels: int = MAX_PIXELS) -> tuple[NDArray
     """`read_image` of a file's content, and how the file keeps it; raises Fault."""
     if file_kind(data) == "TIFF":
         tiff = decode_tiff(data, max_pixels=max_pixels)
-        image = turned(_native(_tiff_bands(tiff)), tiff.orientation)
-        return image, Storage(tiff.orientation, tiff.palette is not None, tiff.alpha)
+        return image_of_tiff(tiff), Storage(tiff.orientation, tiff.palette is not None, tiff.alpha)
     picture = open_picture(data, max_pixels=max_pixels)
     how = orientation(picture)
     samples = _picture_bands(picture, data)
     alpha = "A" in picture.mode or "transparency" in picture.info
     return (turned(_native(samples.reshape(*samples.shape[:2], -1)), how),
             Storage(how, picture.mode in ("P", "PA"), alpha))
+
+
+def image_of_tiff(tiff: TiffPicture) -> NDArray[Any]:
+    """A decoded TIFF, or a window of one, as `read_image` gives it."""
+    return turned(_native(_tiff_bands(tiff)), tiff.orientation)
 
 
 def sizes(path: Path) -> tuple[tuple[int, int], tuple[int, int]]:

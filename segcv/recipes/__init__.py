@@ -8,17 +8,15 @@ Loads torch. Shared by every command that trains, so that a network is fitted th
 
 from segcv.recipes.fitting import FittedRecipe, class_pixels, fit_recipe
 from segcv.recipes.networks import (
-    CALIBRATION,
     JUDGES,
     Frozen,
     MajorityPipeline,
     NetworkPipeline,
     group_losses,
-    read_calibration,
 )
 from segcv.recipes.scoring import predicted, score_recipe
 
 __all__ = [
-    "CALIBRATION", "JUDGES", "FittedRecipe", "Frozen", "MajorityPipeline", "NetworkPipeline", "class_pixels",
-    "fit_recipe", "group_losses", "predicted", "read_calibration", "score_recipe",
+    "JUDGES", "FittedRecipe", "Frozen", "MajorityPipeline", "NetworkPipeline", "class_pixels",
+    "fit_recipe", "group_losses", "predicted", "score_recipe",
 ]

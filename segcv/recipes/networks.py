@@ -19,10 +19,9 @@ from segcv.recipes.fitting import class_pixels, fit_recipe
 from segcv.recipes.scoring import predicted
 from segcv.scoring import ScoreTables, counts_of, score_image
 from segcv.settings import NestedCommand
-from segcv.tables import TRAIN, Progress, quiet, read_json, stream, write_json
-from segcv.training import CHECKPOINT, Calibration, CalibrationImages, StepInfo, run_seeds
+from segcv.tables import TRAIN, Progress, quiet, stream
+from segcv.training import CHECKPOINT, Calibration, CalibrationImages, StepInfo, run_seeds, write_calibration
 
-CALIBRATION = "calibration.json"
 JUDGES = ("miou", "brier")
 
 
@@ -32,12 +31,6 @@ class Frozen:
 
     model: Path
     calibration: Calibration
-
-
-def read_calibration(model: Path) -> Calibration:
-    """The calibration beside a saved model; none where none was fitted."""
-    path = model / CALIBRATION
-    return Calibration.from_json(read_json(path)) if path.is_file() else Calibration()
 
 
 class NetworkPipeline:
@@ -82,7 +75,7 @@ class NetworkPipeline:
             calibration.seen([prediction.image_id])
         chosen = self.settings.calibration
         fitted = found.fit(chosen.method, threshold=chosen.threshold)
-        write_json(model / CALIBRATION, fitted.to_json())
+        write_calibration(model, fitted)
         return Frozen(model, fitted)
 
     def losses(self, composite: Frozen, judged: RoleRows, *, fit_id: str) -> Mapping[str, float]:

@@ -91,6 +91,30 @@ def list_images(images: Path, mask_path: Path) -> pd.DataFrame:
     }), where=str(images))
 
 
+def find_images(where: Path) -> pd.DataFrame:
+    """image_id and absolute image_path of images without masks: a folder's, one file, or a CSV with image_path.
+
+    Raises:
+        TableError: nothing is there, or an id repeats.
+    """
+    if where.is_file() and where.suffix.lower() == ".csv":
+        frame = read_csv(where)
+        if "image_path" not in frame.columns:
+            raise TableError(f"{where}: column image_path is missing; found {', '.join(frame.columns)}.")
+        if "image_id" not in frame.columns:
+            frame.insert(0, "image_id", [_image_id(path) for path in frame["image_path"]])
+        _refuse_unsafe_ids(frame["image_id"].tolist(), where)
+        _refuse_shared_ids(frame, where)
+        folder = where.absolute().parent
+        frame["image_path"] = [os.path.normpath(folder / path) for path in frame["image_path"]]
+        return frame[["image_id", "image_path"]]
+    if where.is_file():
+        return pd.DataFrame({"image_id": [where.stem], "image_path": [os.path.normpath(where.absolute())]})
+    found = _by_id(where, "", IMAGE_SUFFIXES)
+    return pd.DataFrame({"image_id": sorted(found),
+                         "image_path": [os.path.normpath(found[name].absolute()) for name in sorted(found)]})
+
+
 def write_images(frame: pd.DataFrame, table: Path, *, seen_from: Path | None = None) -> None:
     """Write the images table with paths relative to it, or to the folder `seen_from` where it will come to lie."""
     folder = seen_from if seen_from is not None else table.absolute().parent

@@ -17,7 +17,7 @@ from segcv.training.determinism import chosen_device, chosen_precision, environm
 from segcv.training.loop import CHECKPOINT, Fit, StepInfo, fit
 from segcv.training.losses import LOSSES, WEIGHTINGS, build_loss, class_weights
 from segcv.training.models import MODELS, ModelChoice, Network, build_model
-from segcv.training.saved import SavedModel, load_model, save_model
+from segcv.training.saved import SavedModel, load_model, read_calibration, save_model, write_calibration
 from segcv.training.schedules import SCHEDULES, learning_rate
 from segcv.training.seeds import EpochSampler, Seeds, run_seeds
 from segcv.training.stopping import Stopping
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CALIBRATIONS", "CHECKPOINT", "LOSSES", "MODELS", "PIPELINES", "SCHEDULES", "THRESHOLDS", "WEIGHTINGS",
-    "Augmentation", "Calibration", "CalibrationImages", "EpochSampler", "Fit", "ModelChoice", "Network", "NetworkInput",
-    "SavedModel", "ScoreMetric", "Seeds", "StepInfo", "Stopping", "build_loss", "build_model", "chosen_device",
-    "chosen_precision", "class_weights", "environment", "fit", "learning_rate", "load_model", "next_multiple", "padded",
-    "pinned", "run_seeds", "save_model",
+    "Augmentation", "Calibration", "CalibrationImages", "EpochSampler", "Fit", "ModelChoice", "Network",
+    "NetworkInput", "SavedModel", "ScoreMetric", "Seeds", "StepInfo", "Stopping", "build_loss", "build_model",
+    "chosen_device", "chosen_precision", "class_weights", "environment", "fit", "learning_rate", "load_model",
+    "next_multiple", "padded", "pinned", "read_calibration", "run_seeds", "save_model", "write_calibration",
 ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,13 @@ from torch import nn
 from segcv.errors import ModelError
 from segcv.pixels import LabelMap, Preprocessing
 from segcv.tables import read_json, replacing, write_json
+from segcv.training.calibration import Calibration
 from segcv.training.determinism import versions
 from segcv.training.models import ModelChoice, Network, build_model
 from segcv.training.pretrained import read_weights
 
 FORMAT = 1
-WEIGHTS, ABOUT = "model.safetensors", "model.json"
+WEIGHTS, ABOUT, CALIBRATION = "model.safetensors", "model.json", "calibration.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,7 @@ class SavedModel:
     choice: ModelChoice
     labels: LabelMap
     preprocessing: Preprocessing
+    calibration: Calibration = field(default_factory=Calibration)      # nothing learned: probabilities as they are
 
 
 def save_model(folder: Path, network: Network, *, choice: ModelChoice, labels: LabelMap,
@@ -66,7 +68,18 @@ def load_model(folder: Path, *, device: torch.device | None = None) -> SavedMode
     _load_all(network.module, folder / WEIGHTS)
     network.module.to(device or torch.device("cpu")).eval()
     return SavedModel(network, choice, LabelMap.from_json(about["labels"]),
-                      Preprocessing.from_json(about["preprocessing"]))
+                      Preprocessing.from_json(about["preprocessing"]), read_calibration(folder))
+
+
+def write_calibration(folder: Path, calibration: Calibration) -> None:
+    """Write what was learned on C beside the saved model."""
+    write_json(folder / CALIBRATION, calibration.to_json())
+
+
+def read_calibration(folder: Path) -> Calibration:
+    """The calibration beside a saved model; one that changes nothing where none was fitted."""
+    path = folder / CALIBRATION
+    return Calibration.from_json(read_json(path)) if path.is_file() else Calibration()
 
 
 def _load_all(module: nn.Module, path: Path) -> None:

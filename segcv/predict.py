@@ -1,0 +1,163 @@
+"""python -m segcv.predict model=FOLDER images=FOLDER: new images -> masks, refusing what the model was not made for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from segcv.config import command, progress_bar
+from segcv.errors import ConfigError, ImageFileError, SegcvError, SegcvWarning
+from segcv.settings import PredictCommand
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from segcv.prediction import Members
+
+FORMATS, CONTRACTS = ("png", "tiff", "npy"), ("refuse", "warn")
+NOTE = "predictions.json"
+
+
+@command("predict")
+def main(settings: PredictCommand) -> None:
+    """Predict every image that is not predicted yet; images that are refused are listed at the end."""
+    predicted(settings)
+
+
+def predicted(settings: PredictCommand) -> None:
+    """Do that.
+
+    Raises:
+        SegcvError: images were refused; the others are predicted.
+    """
+    refuse_settings(settings)
+    import pandas as pd
+
+    from segcv.prediction import load_members
+    from segcv.tables import find_images, replacing, write_json
+
+    images = find_images(Path(settings.images))
+    members = load_members(Path(settings.model))
+    out = Path(settings.out)
+    refuse_other_model(out, members.fingerprint)
+    write_json(out / NOTE, {"model": settings.model, "members": list(members.names), "fingerprint": members.fingerprint,
+                            "classes": list(members.labels.names)})
+    rows, refused = [], []
+    places = zip(images["image_id"], images["image_path"], strict=True)
+    for image_id, path in progress_bar(places, total=len(images), what="predicting"):
+        target = out / f"{image_id}.{settings.format}"
+        try:
+            if not target.is_file():
+                predict_one(settings, members, image_id, Path(path), out)
+            rows.append({"image_id": image_id, "image_path": path,
+                         "prediction_path": target.relative_to(out).as_posix()})
+        except ImageFileError as error:
+            refused.append(str(error))
+    with replacing(out / "predictions.csv") as beside:
+        pd.DataFrame(rows, columns=["image_id", "image_path", "prediction_path"]).to_csv(beside, index=False)
+    print(f"{len(rows)} of {len(images)} images predicted: {out / 'predictions.csv'}")
+    if refused:
+        listed = "".join(f"\n  {reason}" for reason in refused[:20])
+        more = f"\n  and {len(refused) - 20} more" if len(refused) > 20 else ""
+        raise SegcvError(f"{len(refused)} of {len(images)} images were not predicted:{listed}{more}\nConvert them the "
+                         "way the training images were made, or predict them all the same: contract=warn")
+
+
+def predict_one(settings: PredictCommand, members: Members, image_id: str, path: Path, out: Path) -> None:
+    """Write the labels of one image, and its probabilities where they are asked for; the labels last.
+
+    Raises:
+        ImageFileError: the image cannot be read, or breaks the contract of one of the members.
+    """
+    import tempfile
+
+    import numpy as np
+
+    from segcv.pixels import open_image
+    from segcv.prediction import predicted_rows
+
+    choices: dict[str, Any] = {
+        "tile": settings.prediction.tile, "overlap": settings.prediction.overlap,
+        "batch_size": settings.prediction.batch_size, "device": settings.device, "threads": settings.threads,
+        "precision": settings.precision, "max_pixels": 2**62}
+    with open_image(path) as image, tempfile.TemporaryDirectory(dir=out, prefix=".predicting-") as folder:
+        height, width = image.shape
+        kind = "uint8" if members.labels.n_classes <= 255 else "uint16"
+        labels = np.memmap(Path(folder) / "labels", kind, "w+", shape=(height, width))
+        classes = members.labels.n_classes
+        shares = np.memmap(Path(folder) / "shares", "float32", "w+", shape=(
+            height, width, classes)) if settings.probabilities else None
+        top = 0
+        for found, probabilities in predicted_rows(
+                members, image, window=settings.window, margin=settings.prediction.overlap,
+                refuse=lambda piece: refuse_unfit(settings, members, piece, path), **choices):
+            labels[top:top + len(found)] = found
+            if shares is not None:
+                shares[top:top + len(found)] = np.moveaxis(probabilities, 0, -1)
+            top += len(found)
+        if shares is not None:
+            write_array(shares, out / "probabilities" / f"{image_id}.{settings.probabilities}", like=path)
+        write_array(labels, out / f"{image_id}.{settings.format}", like=path)
+
+
+def write_array(values: NDArray[Any], target: Path, *, like: Path) -> None:
+    """Write H x W labels, or H x W x classes probabilities, as the suffix of `target` says."""
+    import numpy as np
+
+    from segcv.pixels import write_mask, write_raster
+    from segcv.tables import replacing
+
+    if target.suffix == ".png":
+        write_mask(target, np.asarray(values))
+    elif target.suffix == ".tiff":
+        rows = max(1, (1 << 24) // max(1, int(np.prod(values.shape[1:]))))
+        write_raster(target, (values[top:top + rows] for top in range(0, len(values), rows)), shape=values.shape,
+                     dtype=values.dtype, like=like)
+    else:
+        turned = values if values.ndim == 2 else np.moveaxis(values, -1, 0)
+        with replacing(target) as beside:
+            np.lib.format.open_memmap(beside, "w+", values.dtype, turned.shape)[...] = turned
+
+
+def refuse_unfit(settings: PredictCommand, members: Members, image: NDArray[Any], path: Path) -> None:
+    """Refuse, or warn of, what breaks the contract of one of the members; other bands or types are always refused.
+
+    Raises:
+        ImageFileError: with every fault found.
+    """
+    import warnings
+
+    from segcv.prediction import contract_faults
+
+    for model in members.models:
+        model.preprocessing.check(image, path)
+        faults = contract_faults(image, model.preprocessing, path=path, smallest=model.network.stride)
+        if faults and settings.contract == "refuse":
+            raise ImageFileError(" ".join(faults))
+        if faults:
+            warnings.warn(" ".join(faults), SegcvWarning, stacklevel=2)
+
+
+def refuse_other_model(out: Path, fingerprint: str) -> None:
+    """Refuse to put predictions of another model beside those that lie in `out`."""
+    from segcv.tables import read_json
+
+    if (out / NOTE).is_file():
+        if read_json(out / NOTE).get("fingerprint") != fingerprint:
+            raise ConfigError(f"{out} holds predictions of another model. Name another folder: out=FOLDER")
+    elif out.is_dir() and any(out.iterdir()):
+        raise ConfigError(f"{out} is not empty and holds no {NOTE}. Name another folder: out=FOLDER")
+
+
+def refuse_settings(settings: PredictCommand) -> None:
+    """Refuse what can be refused before anything is read."""
+    if settings.format not in FORMATS:
+        raise ConfigError(f"format={settings.format} is not known; use one of {', '.join(FORMATS)}.")
+    if settings.probabilities not in (None, "npy", "tiff"):
+        raise ConfigError(f"probabilities={settings.probabilities} is not known; use npy or tiff, or null.")
+    if settings.contract not in CONTRACTS:
+        raise ConfigError(f"contract={settings.contract} is not known; use one of {', '.join(CONTRACTS)}.")
+
+
+if __name__ == "__main__":
+    main()
