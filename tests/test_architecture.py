@@ -62,7 +62,7 @@ OWNERS = {                      # outside library -> the only places that import
     "nibabel": {"pixels"},
     "imagecodecs": {"pixels"},
     "imagehash": {"pixels"},
-    "cv2": {"pixels", "metrics", "groups", "training"},     # arithmetic outside pixels; files only inside
+    "cv2": {"pixels", "metrics", "groups", "training", "prediction"},     # arithmetic outside pixels; files only inside
 }
 FILE_OPENERS = {"imread", "imwrite", "imdecode", "imencode", "imreadmulti"}
 
