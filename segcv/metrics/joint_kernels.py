@@ -22,34 +22,41 @@ def add_bytes(truth, prediction, void, joint, table):        # type: ignore[no-u
 
     Returns how many pixels were added, or have the truth `void` (-1: none has).
     """
+    add_runs(truth, prediction, joint)
+    return _fold(joint, void, table)
+
+
+@compiled
+def add_runs(first, second, joint):        # type: ignore[no-untyped-def]
+    """Add the pairs of two byte arrays to the cells first · 256 + second of `joint`, two halves of uint32 to be added
+    up; it has cells for all values that `first` holds."""
     one, byte, low = np.uint64(1), np.uint64(8), np.uint64(255)
-    size, start, at = truth.size, 0, 1                            # the open run begins at start
+    size, start, at = first.size, 0, 1                            # the open run begins at start
     while at + 64 <= size:
-        changed = changes(truth, prediction, at)
+        changed = changes(first, second, at)
         if changed and set_bits(changed) > np.uint64(DENSE):
-            joint[0, (np.intp(truth[at - 1]) << 8) | np.intp(prediction[at - 1])] += np.uint32(at - start)
-            for first in range(at, at + 64, 8):
-                t, p = word(truth, first), word(prediction, first)
-                for _ in range(4):         # in turn to two rows: the same cell twice in a row would wait for its sum
-                    joint[0, ((t & low) << byte) | (p & low)] += np.uint32(1)
-                    t >>= byte
-                    p >>= byte
-                    joint[1, ((t & low) << byte) | (p & low)] += np.uint32(1)
-                    t >>= byte
-                    p >>= byte
+            joint[0, (np.intp(first[at - 1]) << 8) | np.intp(second[at - 1])] += np.uint32(at - start)
+            for here in range(at, at + 64, 8):
+                a, b = word(first, here), word(second, here)
+                for _ in range(4):         # in turn to two halves: the same cell twice in a row would wait for its sum
+                    joint[0, ((a & low) << byte) | (b & low)] += np.uint32(1)
+                    a >>= byte
+                    b >>= byte
+                    joint[1, ((a & low) << byte) | (b & low)] += np.uint32(1)
+                    a >>= byte
+                    b >>= byte
             start = at + 64
         else:
             while changed:
                 end = at + np.intp(lowest_bit(changed))
-                joint[0, (np.intp(truth[end - 1]) << 8) | np.intp(prediction[end - 1])] += np.uint32(end - start)
+                joint[0, (np.intp(first[end - 1]) << 8) | np.intp(second[end - 1])] += np.uint32(end - start)
                 start = end
                 changed &= changed - one
         at += 64
     if size:                                                      # the run that was open when the blocks ended
-        joint[0, (np.intp(truth[at - 1]) << 8) | np.intp(prediction[at - 1])] += np.uint32(at - start)
+        joint[0, (np.intp(first[at - 1]) << 8) | np.intp(second[at - 1])] += np.uint32(at - start)
     for k in range(at, size):
-        joint[0, (np.intp(truth[k]) << 8) | np.intp(prediction[k])] += np.uint32(1)
-    return _fold(joint, void, table)
+        joint[0, (np.intp(first[k]) << 8) | np.intp(second[k])] += np.uint32(1)
 
 
 @compiled

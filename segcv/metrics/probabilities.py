@@ -31,22 +31,25 @@ def probability_histogram(truth: NDArray[Any], probabilities: NDArray[Any], *, v
     if probabilities.ndim != 3 or probabilities.shape[1:] != truth.shape:
         raise ScoreError(f"Probabilities must be classes x H x W over the truth's {truth.shape}, "
                          f"not {probabilities.shape}. Move the class axis first.")
-    valid = np.ones(truth.shape, bool) if void is None else truth != void
-    p, g = probabilities[:, valid].astype(np.float64), truth[valid]           # classes x pixels, pixels
-    if p.size and not (p.min() >= 0 and p.max() <= 1):                        # NaN fails both
-        raise ScoreError(f"Probabilities must lie in [0, 1]; these reach from {p.min()} to {p.max()}. "
-                         "Apply the softmax first if they are logits.")
-    if p.size and np.abs(p.sum(axis=0) - 1).max() > SUM_TOLERANCE:
-        raise ScoreError(f"The classes' probabilities of a pixel must add to 1; here a sum differs from it by "
-                         f"{np.abs(p.sum(axis=0) - 1).max():.3f}.")
-    level = np.rint(p * 255).astype(np.intp)
-    n_classes = len(p)
+    if truth.dtype.kind not in "biu" or probabilities.dtype.kind != "f":
+        raise ScoreError(f"Truth must hold class ids and probabilities floats, not {truth.dtype} and "
+                         f"{probabilities.dtype}. Divide stored whole numbers by their scale first.")
+    from segcv.metrics.probability_kernels import add_probabilities
+
+    n_classes = len(probabilities)
+    p = probabilities.reshape(n_classes, -1)                        # classes x pixels
+    p = p if p.dtype in (np.float32, np.float64) else p.astype(np.float32)             # of float16, exactly
+    g = truth.reshape(-1).astype(np.int64)
+    if void is None:
+        void = int(g.min(initial=0)) - 1                            # a value that no pixel has
     histogram = np.zeros((n_classes + 1, 2, 256), np.int64)
-    for c in range(n_classes):
-        histogram[c] = _wrong_right(level[c], g == c)
-    if p.size:
-        top = p.argmax(axis=0)
-        histogram[n_classes] = _wrong_right(level[top, np.arange(top.size)], top == g)
+    in_range, off = add_probabilities(g, np.int64(void), np.ascontiguousarray(p), histogram)
+    if not in_range:
+        judged = p[:, g != void]
+        raise ScoreError(f"Probabilities must lie in [0, 1]; these reach from {judged.min()} to {judged.max()}. "
+                         "Apply the softmax first if they are logits.")
+    if off > SUM_TOLERANCE:
+        raise ScoreError(f"The classes' probabilities of a pixel must add to 1; here a sum is off by {off:.3f}.")
     return histogram
 
 
@@ -95,7 +98,3 @@ def average_precision(row: NDArray[np.int64]) -> float:
     found, seen = right.cumsum(), (right + wrong).cumsum()
     precision: FloatArray = np.divide(found, seen, out=np.zeros(256), where=seen > 0)
     return float((precision * right).sum() / right.sum())
-
-
-def _wrong_right(level: NDArray[np.intp], right: NDArray[np.bool_]) -> NDArray[np.int64]:
-    return np.bincount(level + 256 * right, minlength=512).reshape(2, 256).astype(np.int64)

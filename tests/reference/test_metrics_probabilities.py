@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -110,3 +112,37 @@ def test_logits_and_a_last_class_axis_are_refused() -> None:
         probability_histogram(truth, np.full((2, 4, 5), 0.7), void=None)
     with pytest.raises(ScoreError, match="softmax"):
         probability_histogram(truth, np.full((2, 4, 5), np.nan), void=None)
+
+
+def by_definition(truth: NDArray[np.uint8], probabilities: NDArray[np.floating[Any]], void: int) -> NDArray[np.int64]:
+    """Pixel by pixel: Python's rounding (half to even), the first of equal largest ones."""
+    n_classes = len(probabilities)
+    histogram = np.zeros((n_classes + 1, 2, 256), np.int64)
+    for g, p in zip(truth.reshape(-1).tolist(), probabilities.reshape(n_classes, -1).T.astype(float).tolist(),
+                    strict=True):
+        if g != void:
+            for c in range(n_classes):
+                histogram[c, int(g == c), round(255 * p[c])] += 1
+            top = p.index(max(p))
+            histogram[n_classes, int(g == top), round(255 * p[top])] += 1
+    return histogram
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize(("seed", "shape", "flat"), [(0, (7, 9), 1), (1, (90, 101), 1), (2, (90, 101), 25)])
+def test_histograms_are_their_definition(seed: int, shape: tuple[int, int], flat: int, dtype: Any) -> None:
+    """Second method: one pixel at a time; with steps of 1/510 half the probabilities lie between two levels, flat areas
+    are counted by runs, noisy ones pixel by pixel, and more than one block of 8192 pixels is needed."""
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, 511, -(-shape[0] * shape[1] // flat)).repeat(flat)[:shape[0] * shape[1]].reshape(shape)
+    second = rng.integers(0, 511 - first)
+    probabilities = (np.stack([first, second, 510 - first - second]) / 510).astype(dtype)
+    truth = rng.integers(0, 3, shape).astype(np.uint8)
+    truth[rng.random(shape) < 0.1] = 255
+    before = probabilities.copy()
+    probabilities[:, truth == 255] = np.nan                         # what stands on ignored pixels does not matter
+
+    histogram = probability_histogram(truth, probabilities, void=255)
+
+    assert (histogram == by_definition(truth, before, 255)).all()
+    assert (histogram[:-1].sum(axis=(1, 2)) == (truth != 255).sum()).all()
