@@ -27,7 +27,6 @@ __all__ = [
     "FLIGHT_STRIP_CLASSES", "MAX_PIXELS", "AnnotationRules", "Conversion", "LabelMap", "Look", "MaskCounts",
     "OpenImage", "OpenMask", "PredictedCoding", "Preprocessing", "Profile", "annotation_rules", "annotations_id",
     "changed_images", "check_data", "convert_annotations", "count_masks", "data_id", "fit_preprocessing",
-    "infer_label_map", "label_map", "labels_found", "look", "open_image", "open_mask", "predicted_coding",
-    "read_image", "refuse_unlabelled", "thumbnail", "valid_pixels", "write_flight_strips", "write_mask",
-    "write_raster",
+    "infer_label_map", "label_map", "labels_found", "look", "open_image", "open_mask", "predicted_coding", "read_image",
+    "refuse_unlabelled", "thumbnail", "valid_pixels", "write_flight_strips", "write_mask", "write_raster",
 ]

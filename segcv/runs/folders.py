@@ -30,7 +30,7 @@ def working_folder(runs: Path, key: RunKey) -> Path:
 def claimed(runs: Path, key: RunKey) -> Iterator[Path]:
     """The working folder of a run that is not finished, held by this process alone.
 
-    What an earlier, killed process left in it (a checkpoint) is still there. When the block ends well the folder,
+    What an earlier, killed process finished in it (a checkpoint) is still there. When the block ends well the folder,
     which must hold its record by then, is renamed to its place; when it raises, the reason is written beside.
 
     Raises:
@@ -41,6 +41,8 @@ def claimed(runs: Path, key: RunKey) -> Iterator[Path]:
         if (place / RECORD).is_file():
             raise RunError(f"{place} has just been finished by another process; there is nothing left to do.")
         working.mkdir(exist_ok=True)
+        for left in working.rglob(".*"):                          # half-written files of a process that was killed
+            left.unlink()
         try:
             (working / FAILURE).unlink(missing_ok=True)
             yield working

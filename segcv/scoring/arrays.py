@@ -1,8 +1,11 @@
-"""Predictions as files: label masks and pictures through `pixels`, .npy and .npz here; shapes without decoding."""
+"""Predictions as files, open for reading by windows: label masks and bands through `pixels`, .npy and .npz here."""
 
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,43 +13,73 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segcv.errors import ScoreError
-from segcv.pixels import PredictedCoding, read_image
+from segcv.pixels import PredictedCoding, open_image, open_mask
 from segcv.scoring.forms import LABELS, PredictionForm
+from segcv.scoring.sizes import nearest_places
 
 ARRAYS = frozenset({".npy", ".npz"})
 PICTURES = frozenset({".png", ".tif", ".tiff", ".bmp", ".jpg", ".jpeg"})
 ROUNDED_WITHIN = 1e-3
 
 
-def read_labels(path: Path, form: PredictionForm, coding: PredictedCoding, *, max_pixels: int) -> NDArray[Any]:
-    """The predicted class ids in a file, H x W whole numbers; what lies outside 0..C-1 is no class.
+@dataclass(frozen=True, slots=True)
+class OpenPrediction:
+    """A stored prediction open for reading by windows. Made by `open_prediction`."""
+
+    path: Path
+    shape: tuple[int, int]                                   # height, width
+    channels: int                                            # 1 for class ids, else as stored
+    _stored: Callable[[slice, slice], NDArray[Any]]          # rows, columns -> H x W ids, or channels x H x W
+
+    def read(self, rows: slice, columns: slice, *, height: int, width: int) -> NDArray[Any]:
+        """The window of a picture of `height` x `width`, to which the prediction is brought by nearest neighbour.
+
+        Class ids H x W (outside 0..C-1: no class), or stored channels x H x W.
+
+        Raises:
+            MaskError, ImageFileError, ScoreError: the file does not hold what was declared; the message names it.
+        """
+        if (height, width) == self.shape:
+            return self._stored(rows, columns)
+        down, across = nearest_places(height, self.shape[0])[rows], nearest_places(width, self.shape[1])[columns]
+        part = self._stored(slice(int(down[0]), int(down[-1]) + 1), slice(int(across[0]), int(across[-1]) + 1))
+        resized: NDArray[Any] = part[..., (down - down[0])[:, None], across - across[0]]
+        return resized
+
+
+@contextmanager
+def open_prediction(path: Path, form: PredictionForm, coding: PredictedCoding, *, n_classes: int,
+                    max_pixels: int) -> Iterator[OpenPrediction]:
+    """The prediction in a file, open for reading by windows in bounded memory: .npy is mapped, of TIFF only the strips
+    or tiles that are needed are decoded, other files are decoded whole.
 
     Raises:
-        MaskError, ScoreError: the file cannot be read or does not hold class ids; the message names it.
+        MaskError, ImageFileError, ScoreError: the file cannot be read, or its shape does not fit; the message names it.
     """
-    if path.suffix.lower() not in ARRAYS:
-        return coding.read(path, max_pixels=max_pixels)
-    values = np.squeeze(load_array(path, form.key))
-    if values.ndim != 2:
-        raise ScoreError(f"{path}: has the shape {values.shape}; class ids are H x W. If these are probabilities or "
-                         "logits: kind=probabilities or kind=logits")
-    return coding.ids(_whole(values, path))
-
-
-def read_channels(path: Path, form: PredictionForm, *, n_classes: int, max_pixels: int) -> NDArray[Any]:
-    """The probabilities or logits in a file as stored, channels x H x W.
-
-    Raises:
-        ImageFileError, ScoreError: the file cannot be read, or its shape does not fit; the message names it.
-    """
-    stored = (load_array(path, form.key) if path.suffix.lower() in ARRAYS
-              else read_image(path, max_pixels=max_pixels))
-    if stored.dtype.kind not in "fiub":
-        raise ScoreError(f"{path}: holds {stored.dtype}, not numbers.")
-    try:
-        return form.classes_first(stored, n_classes=n_classes)
-    except ScoreError as error:
-        raise ScoreError(f"{path}: {error}.") from error
+    array = path.suffix.lower() in ARRAYS
+    with ExitStack() as files:
+        if form.kind == LABELS and array:
+            values = np.squeeze(load_array(path, form.key))
+            if values.ndim != 2:
+                raise ScoreError(f"{path}: has the shape {values.shape}; class ids are H x W. If these are "
+                                 "probabilities or logits: kind=probabilities or kind=logits")
+            yield OpenPrediction(path, values.shape, 1, lambda rows, columns: coding.ids(
+                _whole(np.array(values[rows, columns]), path)))
+        elif form.kind == LABELS:
+            mask = files.enter_context(open_mask(path, max_pixels=max_pixels))
+            yield OpenPrediction(path, mask.shape, 1, lambda rows, columns: mask.read(rows, columns, coding.decode))
+        elif array:
+            channels = _classes_first(load_array(path, form.key), path, form, n_classes)
+            yield OpenPrediction(path, channels.shape[1:], len(channels),
+                                 lambda rows, columns: np.array(channels[:, rows, columns]))
+        else:
+            image = files.enter_context(open_image(path, max_pixels=max_pixels))
+            bands = image.read(slice(0, 1), slice(0, 1)).shape[2]
+            shaped = np.broadcast_to(np.zeros((), np.float32), (*image.shape, bands))       # takes no memory
+            if _classes_first(shaped, path, form, n_classes).shape[1:] != image.shape:
+                raise ScoreError(f"{path}: the bands of a picture are its last axis; use channels=last.")
+            yield OpenPrediction(path, image.shape, bands,
+                                 lambda rows, columns: np.moveaxis(image.read(rows, columns), -1, 0))
 
 
 def load_array(path: Path, key: str | None) -> NDArray[Any]:
@@ -89,15 +122,21 @@ def check_file(path: Path, form: PredictionForm, *, n_classes: int) -> None:
     if path.suffix.lower() == ".npy":
         array = load_array(path, None)
         if form.kind != LABELS:
-            try:
-                form.classes_first(array, n_classes=n_classes)
-            except ScoreError as error:
-                raise ScoreError(f"{path}: {error}.") from error
+            _classes_first(array, path, form, n_classes)
+
+
+def _classes_first(stored: NDArray[Any], path: Path, form: PredictionForm, n_classes: int) -> NDArray[Any]:
+    if stored.dtype.kind not in "fiub":
+        raise ScoreError(f"{path}: holds {stored.dtype}, not numbers.")
+    try:
+        return form.classes_first(stored, n_classes=n_classes)
+    except ScoreError as error:
+        raise ScoreError(f"{path}: {error}.") from error
 
 
 def _whole(values: NDArray[Any], path: Path) -> NDArray[np.integer[Any]]:
     if values.dtype.kind in "iu":
-        return np.asarray(values)
+        return values
     if values.dtype.kind == "b":
         return values.astype(np.uint8)
     if values.dtype.kind != "f":
@@ -110,5 +149,3 @@ def _whole(values: NDArray[Any], path: Path) -> NDArray[np.integer[Any]]:
                          f"{float(values[far][0]):g}. If these are probabilities or logits: kind=probabilities or "
                          "kind=logits")
     return rounded.astype(np.int64)
-
-

@@ -48,10 +48,15 @@ def nearest(values: NDArray[Any], *, height: int, width: int) -> NDArray[Any]:
     """
     if values.shape[-2:] == (height, width):
         return values
-    rows = (2 * np.arange(height) + 1) * values.shape[-2] // (2 * height)
-    columns = (2 * np.arange(width) + 1) * values.shape[-1] // (2 * width)
+    rows, columns = nearest_places(height, values.shape[-2]), nearest_places(width, values.shape[-1])
     resized: NDArray[Any] = values[..., rows[:, None], columns]
     return resized
+
+
+def nearest_places(new: int, old: int) -> NDArray[np.int64]:
+    """For each of `new` pixels in a row the one of the `old` that its centre falls in."""
+    places: NDArray[np.int64] = (2 * np.arange(new) + 1) * old // (2 * new)
+    return places
 
 
 def _size(size: tuple[int, int]) -> str:

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segcv.errors import ScoreError
-from segcv.scoring.arrays import read_channels
+from segcv.scoring.arrays import open_prediction
 from segcv.scoring.forms import PROBABILITIES, PredictionForm
 from segcv.scoring.patches import Place
-from segcv.scoring.sizes import check_sizes, nearest
+from segcv.scoring.sizes import check_sizes
 from segcv.scoring.tally import Item, Reading, Scored, Tally, outline_scores
 
 
@@ -129,13 +129,14 @@ def score_source(source: Source, reading: Reading) -> Scored:
     stitcher = Stitcher(source.source_id, tuple(patch.place for patch in source.patches), reading)
     for patch in source.patches:
         truth = reading.labels.read(patch.mask, max_pixels=reading.max_pixels)
-        stored = read_channels(patch.prediction, reading.form, n_classes=reading.labels.n_classes,
-                               max_pixels=reading.max_pixels)
-        try:
-            check_sizes((int(stored.shape[-2]), int(stored.shape[-1])), truth.shape, rule=reading.size)
-            fitted = nearest(stored, height=truth.shape[0], width=truth.shape[1])
-            reading.form.check_values(fitted, truth != reading.labels.void)
-        except ScoreError as error:
-            raise ScoreError(f"{patch.prediction}: {error}.") from error
-        stitcher.add(patch.image_id, patch.place, truth, reading.form.probabilities(fitted))
+        height, width = truth.shape
+        with open_prediction(patch.prediction, reading.form, reading.coding, n_classes=reading.labels.n_classes,
+                             max_pixels=reading.max_pixels) as prediction:
+            try:
+                check_sizes(prediction.shape, (height, width), rule=reading.size)
+                channels = prediction.read(slice(0, height), slice(0, width), height=height, width=width)
+                reading.form.check_values(channels, truth != reading.labels.void)
+            except ScoreError as error:
+                raise ScoreError(f"{patch.prediction}: {error}.") from error
+        stitcher.add(patch.image_id, patch.place, truth, reading.form.probabilities(channels))
     return stitcher.scored(run_id=source.run_id, group_id=source.group_id)

@@ -183,7 +183,7 @@ def test_colours_are_read_as_the_masks_code_them(tmp_path: Path):
 
 
 def test_a_jpeg_is_no_prediction(tmp_path: Path):
-    Image.fromarray(np.zeros((8, 8), np.uint8)).save(tmp_path / "p.jpg")
+    Image.fromarray(np.zeros((2, 4), np.uint8)).save(tmp_path / "p.jpg")
 
     with pytest.raises(MaskError, match="lossy"):
         scored(tmp_path, tmp_path / "p.jpg")
