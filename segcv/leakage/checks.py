@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from segcv.leakage import (
     cluster_width,
     file_kinds,
+    fitted_on,
     fold_balance,
     folds_filled,
     group_sizes,
@@ -21,6 +22,8 @@ from segcv.leakage import (
     same_bytes,
     same_masks,
     same_pixels,
+    score_too_good,
+    scored_on,
     shared_ground,
     sides_disjoint,
 )
@@ -54,6 +57,9 @@ CHECKS: dict[str, Check] = {
     neighbouring_frames.NAME: _check(neighbouring_frames.find, "images", "folds"),
     name_sources.NAME: _check(name_sources.find, "images", "folds"),
     shared_ground.NAME: _check(shared_ground.find, "images", "folds"),
+    fitted_on.NAME: _check(fitted_on.find, "runs"),
+    scored_on.NAME: _check(scored_on.find, "runs"),
+    score_too_good.NAME: _check(score_too_good.find, "runs"),
     fold_balance.NAME: _check(fold_balance.find, "images", "masks", "folds"),
     group_sizes.NAME: _check(group_sizes.find, "images", "masks"),
     cluster_width.NAME: _check(cluster_width.find, "images", "profile", "looks"),

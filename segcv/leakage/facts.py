@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from segcv.leakage.folds import Folds
+from segcv.leakage.runs_read import RunFacts
 
 Codes = NDArray[np.int64]
 
@@ -27,7 +28,7 @@ class Facts:
     looks: pd.DataFrame | None = None          # image_id, phash, flat, thumbnail
     folds: Folds | None = None
     ledger: pd.DataFrame | None = None         # fit_id, outer, group_id, role
-    runs: tuple[Any, ...] | None = None
+    runs: tuple[RunFacts, ...] | None = None
     class_names: tuple[str, ...] = ()
     group_column: str = "group_id"             # how the user calls it
     locked_groups: tuple[str, ...] = ()
