@@ -6,7 +6,7 @@ Exit code 0: no certain leak; 1: a certain leak; 2: could not run.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from segcv.config import Verdict, command, progress_bar
 from segcv.errors import ConfigError
@@ -53,62 +53,101 @@ def refuse_settings(settings: AuditCommand) -> None:
 
 def gathered(settings: AuditCommand) -> tuple[Facts, list[str], dict[str, object]]:
     """The Facts, the lines that say what was looked at, and the summary of the data."""
-    from segcv.leakage import Facts, facts_of, is_ledger, read_ledger
+    from segcv.leakage import Facts, facts_of, read_ledger, read_ledgers, read_runs
 
-    ledger = None
-    if settings.roles is not None and is_ledger(Path(settings.roles)):
-        ledger = read_ledger(Path(settings.roles))
-        if settings.data.table is None and settings.data.images is None:
-            heading = (f"Audit of the ledger {settings.roles}: {ledger['group_id'].nunique()} units in "
-                       f"{ledger['outer'].nunique()} outer folds")
-            return Facts(ledger=ledger), [heading], {}
-    data, split = opened(settings)
-    folds = folds_of(settings, data, split) if ledger is None else None
-    chosen = settings.split if settings.split is not None else None
+    only_ledger = names_ledger(settings)
+    ledger = read_ledger(Path(str(settings.roles))) if only_ledger else None
+    if ledger is not None and not names_data(settings):
+        return Facts(ledger=ledger), [f"Audit of the ledger {settings.roles}: {ledger['group_id'].nunique()} units in "
+                                      f"{ledger['outer'].nunique()} outer folds."], {}
+    runs = None if settings.runs is None else read_runs(Path(settings.runs))
+    if runs is not None and ledger is None:
+        ledger = read_ledgers(Path(str(settings.runs)))
+    settings, split = with_split(settings)
+    data = opened(settings, split)
+    folds = None if only_ledger else folds_of(settings, data, split)
+    cut = split.settings["split"] if split is not None else {}
     facts = facts_of(
         data.images, profile=data.profile.images, masks=data.profile.masks, looks=data.profile.looks, folds=folds,
-        ledger=ledger, class_names=data.labels.names, group_column=settings.group.column,
-        locked_groups=tuple(split.settings["split"]["locked_groups"]) if split is not None else
-        tuple(chosen.locked_groups) if chosen is not None else (),
-        max_distance=settings.group.near_duplicates)
+        ledger=ledger, runs=runs, class_names=data.labels.names, group_column=settings.group.column,
+        locked_groups=tuple(cut.get("locked_groups", ())), max_distance=settings.group.near_duplicates,
+        turns=settings.group.turns)
     groups = data.images["group_id"]
     grouped = f"{groups[groups.ne('')].nunique()} groups" if groups.ne("").any() else "no groups given"
     sides = (f"{len(folds)} folds from {folds.origin}" if folds is not None else
-             "no folds named: the data alone (name them: fold_column=, roles=, split=)")
-    return facts, [f"Audit of {data.name}: {len(data.images)} images, {grouped}; {sides}."], summary_of(data)
+             "no folds named: the data alone (name them: fold_column=, roles=, split=, split_folder=)")
+    trained = f"; {len(runs)} runs below {settings.runs}" if runs is not None else ""
+    return facts, [f"Audit of {data.name}: {len(data.images)} images, {grouped}; {sides}{trained}."], summary_of(data)
 
 
-def opened(settings: AuditCommand) -> tuple[Data, Split | None]:
-    """The data, and the split whose folder is named; images of a split come with the groups it was cut by."""
+def names_data(settings: AuditCommand) -> bool:
+    """Do the settings name data, or are they left to the demo or to a split folder?"""
+    return settings.data.table is not None or settings.data.images is not None
+
+
+def names_ledger(settings: AuditCommand) -> bool:
+    """Is `roles` a ledger, and not a table of folds?"""
+    from segcv.leakage import is_ledger
+
+    return settings.roles is not None and settings.fold_column is None and is_ledger(Path(settings.roles))
+
+
+def with_split(settings: AuditCommand) -> tuple[AuditCommand, Split | None]:
+    """The split whose folder is named, or that all runs share; and the settings, with its data where none are named."""
     from dataclasses import replace
 
-    from segcv.splits import check_split_fits, read_split
-    from segcv.study import open_data, split_folder
+    from omegaconf import OmegaConf
+
+    from segcv.leakage import split_folders
+    from segcv.settings import DataSettings, GroupSettings
+    from segcv.splits import read_split
+    from segcv.study import split_folder
 
     folder = None if settings.split_folder is None else Path(settings.split_folder)
     if settings.split is not None:
         folder = split_folder(settings.data, settings.group, settings.split, splits=Path(settings.splits))
-    split = None if folder is None else read_split(folder)
+    elif folder is None and settings.runs is not None and settings.roles is None and settings.fold_column is None:
+        trained = [Path(name) for name in split_folders(Path(settings.runs))]
+        folder = trained[0] if len(trained) == 1 and trained[0].is_dir() else None
+    if folder is None:
+        return settings, None
+    split = read_split(folder)
+    if not names_data(settings) and {"data", "group"} <= set(split.settings):
+        known: list[Any] = [OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(kind), split.settings[name]))
+                            for name, kind in (("data", DataSettings), ("group", GroupSettings))]
+        settings = replace(settings, data=known[0], group=known[1])
+    return settings, split
+
+
+def opened(settings: AuditCommand, split: Split | None) -> Data:
+    """The data, every file read; images of a split come with the groups it was cut by."""
+    from dataclasses import replace
+
+    from segcv.splits import check_split_fits
+    from segcv.study import open_data
+
     data = open_data(settings.data, settings.group, cache=Path(settings.cache), workers=settings.workers,
                      progress=progress_bar)
     if split is None:
-        return data, None
+        return data
     check_split_fits(split, data.images, profile=data.profile.images)
     groups = data.images[["image_id"]].merge(split.images[["image_id", "group_id", "group_evidence"]], on="image_id")
     return replace(data, images=data.images.assign(group_id=groups["group_id"],
-                                                   group_evidence=groups["group_evidence"])), split
+                                                   group_evidence=groups["group_evidence"]))
 
 
 def folds_of(settings: AuditCommand, data: Data, split: Split | None) -> Folds | None:
     """The folds that are named, None when none are."""
     from segcv.leakage import folds_of_column, folds_of_roles, read_folds
 
-    if split is not None:
-        return folds_of_roles(split.roles, data.images["image_id"], each_once=bool(split.manifest["held_out_once"]),
-                              known_groups=split.known_groups, origin=str(split.folder))
     if settings.roles is not None:
         return read_folds(Path(settings.roles), data.images, column=settings.fold_column)
-    return folds_of_column(data.images, settings.fold_column) if settings.fold_column is not None else None
+    if settings.fold_column is not None:
+        return folds_of_column(data.images, settings.fold_column)
+    if split is None:
+        return None
+    return folds_of_roles(split.roles, data.images["image_id"], each_once=bool(split.manifest["held_out_once"]),
+                          known_groups=split.known_groups, origin=str(split.folder))
 
 
 def summary_of(data: Data) -> dict[str, object]:

@@ -24,7 +24,7 @@ def find(facts: Facts) -> Iterator[Finding]:
     assert facts.looks is not None
     if facts.max_distance is None:
         return
-    alike = look_alikes(facts, facts.max_distance)
+    alike = look_alikes(facts)
     size = len(facts.ids)
     graph = coo_matrix((np.ones(len(alike.one), np.int8), (alike.one, alike.other)), shape=(size, size))
     cluster = connected_components(graph, directed=False)[1]

@@ -33,6 +33,7 @@ class Facts:
     group_column: str = "group_id"             # how the user calls it
     locked_groups: tuple[str, ...] = ()
     max_distance: int | None = 5               # bits, of near-duplicates; None: not looked for
+    turns: bool = True                         # near-duplicates also among flipped and turned copies
     declared_levels: tuple[str, ...] = ()      # coarser id columns that the user says must stay whole
 
     def known(self) -> set[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from segcv.groups import near_duplicate_pairs
 from segcv.leakage.facts import Facts, codes_of
@@ -22,19 +23,30 @@ def find(facts: Facts) -> Iterator[Finding]:
     assert facts.folds is not None
     if facts.max_distance is None:
         return
-    alike = look_alikes(facts, facts.max_distance)
+    alike = look_alikes(facts)
     found = touched_by_links(facts.folds, alike.face, alike.one, alike.other)
     if found.cells:
         yield Finding(
             NAME, "train and held-out", WARN,
-            f"{share_text(found)} have a near-duplicate in training, {where_text(found)}",
+            f"{share_text(found)} have a near-duplicate in training, {where_text(found)}{_turned_text(facts, alike)}",
             "Neighbouring frames, bursts and altered copies are no new pictures: the score on them is the score of a "
             "memory.",
             "Group them before folds are cut: python -m segcv.split with group.near_duplicates="
             f"{facts.max_distance}, better with a column that names the clip or site.",
             evidence=f"perceptual hashes within {facts.max_distance} bits, verified on thumbnails",
             held_out_touched=found.cells, held_out=found.held_out, examples=pair_texts(facts, found),
-            measures={"per_fold": found.per_fold, "pairs": len(alike.one)})
+            measures={"per_fold": found.per_fold, "pairs": len(alike.one), "turned_pairs": int(alike.turned.sum())})
+
+
+def _turned_text(facts: Facts, alike: LookAlikes) -> str:
+    """How many of them are flipped or turned copies."""
+    assert facts.folds is not None
+    if not alike.turned.any():
+        return ""
+    upright = touched_by_links(facts.folds, alike.face, alike.one[~alike.turned], alike.other[~alike.turned])
+    every = touched_by_links(facts.folds, alike.face, alike.one, alike.other)
+    more = every.cells - upright.cells
+    return f"; {more} of them only flipped or turned" if more else ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,14 +56,16 @@ class LookAlikes:
     face: Ints          # per image: the row of its face, -1 for flat images
     one: Ints           # rows of faces; a link of a face with itself: its images are equal to the eye, not in pixels
     other: Ints
+    turned: NDArray[np.bool_]       # per link: only after a flip or quarter turn
 
 
-def look_alikes(facts: Facts, max_distance: int) -> LookAlikes:
+def look_alikes(facts: Facts) -> LookAlikes:
     """The verified near-duplicates among all images."""
-    assert facts.looks is not None and facts.profile is not None
+    assert facts.looks is not None and facts.profile is not None and facts.max_distance is not None
     content = "pixels_hash" if "pixels_hash" in facts.profile.columns else "image_hash"
     pixels = facts.profile[content]
-    pairs = near_duplicate_pairs(facts.looks.assign(image_hash=pixels), max_distance=max_distance)
+    pairs = near_duplicate_pairs(facts.looks.assign(image_hash=pixels), max_distance=facts.max_distance,
+                                 turns=facts.turns)
     row = pd.Index(facts.ids)
     first, second = row.get_indexer(pd.Index(pairs["first"])), row.get_indexer(pd.Index(pairs["second"]))
     same = pairs["identical"].to_numpy(bool)
@@ -59,5 +73,7 @@ def look_alikes(facts: Facts, max_distance: int) -> LookAlikes:
     face[second[same]] = first[same]
     code = codes_of(pixels)
     odd = np.unique(first[same][code[first[same]] != code[second[same]]])      # faces of more than one content
+    turned = pairs["turn"].to_numpy(object)[~same] != ""
     return LookAlikes(face, np.concatenate([first[~same], odd]).astype(np.int64),
-                      np.concatenate([second[~same], odd]).astype(np.int64))
+                      np.concatenate([second[~same], odd]).astype(np.int64),
+                      np.concatenate([turned, np.zeros(len(odd), bool)]).astype(bool))

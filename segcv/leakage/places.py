@@ -30,18 +30,23 @@ class Places:
     rows: NDArray[np.int64]          # of the images table, in the order of the rectangles
     names: list[str]                 # of the ground, per rectangle
     cells: bool                      # positions are numbers of cells in a grid: neighbours are known, overlap is not
+    sure: bool                       # the rectangles are given; else they follow if positions are pixels
     evidence: str
 
 
 def places_of(facts: Facts) -> Places | None:
     """The Places, or None where neither columns nor names tell them."""
     assert facts.images is not None
-    if {"x", "y", "w", "h"} <= set(facts.images.columns):
-        return _from_columns(facts, facts.images)
+    columns = set(facts.images.columns)
+    if {"x", "y", "w", "h"} <= columns:
+        return _from_columns(facts.images, sure=True)
+    if {"x", "y"} <= columns and facts.profile is not None:
+        sizes = facts.profile[["width", "height"]].to_numpy(np.float64)
+        return _from_columns(facts.images.assign(w=sizes[:, 0], h=sizes[:, 1]), sure=False)
     return _from_names(facts)
 
 
-def _from_columns(facts: Facts, images: pd.DataFrame) -> Places | None:
+def _from_columns(images: pd.DataFrame, *, sure: bool) -> Places | None:
     box = images[["x", "y", "w", "h"]].to_numpy(np.float64)                     # images x 4
     rows = np.flatnonzero(np.isfinite(box).all(axis=1) & (box[:, 2:] > 0).all(axis=1))
     named = [name for name in GROUNDS if name in images.columns and images[name].astype("str").ne("").any()]
@@ -49,12 +54,14 @@ def _from_columns(facts: Facts, images: pd.DataFrame) -> Places | None:
     if column is None:
         sources = _name_sources(images["image_id"])
         names = sources if sources.ne("").mean() >= LEAST_MATCHED else pd.Series("", index=images.index)
-        told = "x, y, w, h, within the source that names tell" if names.ne("").any() else "x, y, w, h, of one ground"
+        told = "within the source that names tell" if names.ne("").any() else "of one ground"
     else:
-        names, told = images[column].astype("str"), f"x, y, w, h, within {column}"
+        names, told = images[column].astype("str"), f"within {column}"
     if not len(rows) or (column is None and not names.ne("").any() and _local(images, box)):
         return None
-    return Places(_ground(box[rows, :2], box[rows, 2:], names.iloc[rows]), rows, names.iloc[rows].tolist(), False, told)
+    told = f"x, y, {'w, h' if sure else 'and the size of the images in pixels'}, {told}"
+    return Places(_ground(box[rows, :2], box[rows, 2:], names.iloc[rows]), rows, names.iloc[rows].tolist(), False, sure,
+                  told)
 
 
 def _local(images: pd.DataFrame, box: NDArray[np.float64]) -> bool:
@@ -79,9 +86,10 @@ def _from_names(facts: Facts) -> Places | None:
     names = _name_sources(ids).iloc[rows]
     if cells or _least_step(at) <= 1 or facts.profile is None:
         size = np.ones_like(at)
-        return Places(_ground(at, size, names), rows, names.tolist(), True, "cells of a grid, told by names")
+        return Places(_ground(at, size, names), rows, names.tolist(), True, False, "cells of a grid, told by names")
     size = facts.profile[["width", "height"]].to_numpy(np.float64)[rows]
-    return Places(_ground(at, size, names), rows, names.tolist(), False, "positions in names, and image sizes")
+    return Places(_ground(at, size, names), rows, names.tolist(), False, False,
+                  "positions in names and the size of the images, in pixels")
 
 
 def _number(fields: dict[str, str | None], *names: str) -> float:

@@ -104,7 +104,7 @@ def _reached(facts: Facts) -> NDArray[np.bool_]:
         content = "pixels_hash" if "pixels_hash" in facts.profile.columns else "image_hash"
         found = found | touched_by_code(facts.folds, content_codes(facts, content)).images
         if facts.looks is not None and facts.max_distance is not None:
-            alike = look_alikes(facts, facts.max_distance)
+            alike = look_alikes(facts)
             found = found | touched_by_links(facts.folds, alike.face, alike.one, alike.other).images
     return found
 

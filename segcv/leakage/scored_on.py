@@ -12,7 +12,7 @@ NAME = "scored_on"
 
 
 def find(facts: Facts) -> Iterator[Finding]:
-    """Fail when a run scored images of its own training, warn when it left out held-out ones or its split is gone."""
+    """Fail when a run scored its own training images; warn of held-out ones left out, torn groups and lost splits."""
     assert facts.runs is not None
     trained: dict[str, list[str]] = {}
     missing: dict[str, int] = {}
@@ -42,6 +42,13 @@ def find(facts: Facts) -> Iterator[Finding]:
             f"{some(told, 3)}", "A score over the images that happened to work is too good.",
             "Run the fold again, or say why images are missing.",
             evidence="scores.parquet beside the roles of the split", examples=tuple(told[:SHOWN]))
+    torn = [run.run_id for run in facts.runs if run.leaking]
+    if torn:
+        yield Finding(
+            NAME, "torn groups", WARN, f"{len(torn)} runs were trained under folds that tear groups: {some(torn, 3)}",
+            "Their scores are about groups the model knows, and are marked so in every report.",
+            "Keep them for comparison only; for the score: python -m segcv.train split=balanced_group_kfold",
+            evidence="the run records", examples=tuple(torn[:SHOWN]))
     lost = [f"{run.run_id}: {run.split_fault}" for run in facts.runs if run.split_fault and run.proof == "split"]
     if lost:
         yield Finding(
