@@ -55,7 +55,7 @@ SETTINGS: dict[str, Callable[[Any, Path], list[str]]] = {
     "splits_file": lambda value, case: ["split=from_table", f"split.table={quoted(str(case / value))}"],
     "group_from_name": lambda value, case: [f"group.pattern={value}"],
     "source_regex": lambda value, case: [f"group.pattern={quoted(value)}"],
-    "dedup": lambda value, case: ["group.near_duplicates=null"] if value == "off" else [],
+    "dedup": lambda value, case: ["group.near_duplicates=null", "group.overlaps=null"] if value == "off" else [],
     "dedup_threshold": lambda value, case: [f"group.near_duplicates={value}"],
     "dedup_turns": lambda value, case: [f"group.turns={quoted(value)}"],
     "fold": lambda value, case: [f"fold={value}"],

@@ -48,6 +48,9 @@ class GroupSettings:
     pattern: str | None = None           # a ready name (tiles, frames, ...) or a regular expression
     near_duplicates: int | None = 5      # largest Hamming distance of 64-bit perceptual hashes; null: not looked for
     turns: bool = True                   # near-duplicates also among flipped and turned copies
+    overlaps: str | None = "landmarks"   # shared ground: blocks (equal pixels), landmarks (also compressed), null
+    levels: list[str] = field(default_factory=list)      # coarser id columns that stay whole, fine to coarse
+    large_joins: str = "ask"             # look-alike groups that are above 1/folds together: ask, join, apart
 
 
 @dataclass

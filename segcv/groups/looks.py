@@ -18,10 +18,11 @@ def near_duplicate_pairs(looks: pd.DataFrame, *, max_distance: int, turns: bool 
     """Verified look-alikes: first, second (image ids, first < second), distance (bits), correlation, turn, identical.
 
     `looks` holds image_id, phash (uint64), flat (bool), thumbnail (bytes of 32 x 32 uint8) and maybe image_hash (of
-    the file's content). A pair is reported when its hashes differ in at most `max_distance` of 64 bits and its
+    the content). A pair is reported when its hashes differ in at most `max_distance` of 64 bits and its
     thumbnails show the same picture (`verified`); with `turns` also when that holds after one of the flips and quarter
-    turns that `turn` names ("" for none). Flat images are never compared. `identical`: equal hash and thumbnail, or
-    equal content. Of n identical images each is paired with the first only, and stands for it in other pairs.
+    turns that `turn` names ("" for none). Flat images are never compared. `identical`: equal content, or without
+    image_hash equal hash and thumbnail. Of n images that look equal each is paired with the first only, and stands for
+    it in other pairs.
     Sorted by identical first, then distance, correlation, ids: the order of rows has no influence.
     """
     if not 0 <= max_distance <= 64:
@@ -30,9 +31,13 @@ def near_duplicate_pairs(looks: pd.DataFrame, *, max_distance: int, turns: bool 
     ids = seen["image_id"].to_numpy(dtype=object)
     hashes = seen["phash"].to_numpy(np.uint64)
     pictures = np.frombuffer(b"".join(seen["thumbnail"]), np.uint8).reshape(len(ids), SIDE, SIDE)
-    stands_for = _first_of_equals(seen)                                   # images -> first image that equals it
-    faces = np.flatnonzero(stands_for == np.arange(len(ids)))
-    copies = np.flatnonzero(stands_for != np.arange(len(ids)))
+    own = np.arange(len(ids))
+    by_look = ["phash", "thumbnail"]
+    equal = _first(seen, ["image_hash"] if "image_hash" in seen.columns else by_look)      # images -> first equal one
+    stands_for = _first(seen.iloc[equal].set_axis(own), by_look)
+    faces = np.flatnonzero(stands_for == own)
+    copies = np.concatenate([np.flatnonzero(equal != own), np.flatnonzero((equal == own) & (stands_for != own))])
+    copied = np.where(equal != own, equal, stands_for)[copies]
     near = _near(hashes[faces], max_distance)
     if turns:
         near = pd.concat([near, _near_turned(hashes[faces], pictures[faces], max_distance)])
@@ -41,12 +46,12 @@ def near_duplicate_pairs(looks: pd.DataFrame, *, max_distance: int, turns: bool 
     near = near.assign(one=one, other=other)[same].sort_values(["distance", "turn"], kind="stable")
     near = near.drop_duplicates(["one", "other"])
     pairs = pd.DataFrame({
-        "first": ids[np.concatenate([stands_for[copies], near["one"]])],
+        "first": ids[np.concatenate([copied, near["one"]])],
         "second": ids[np.concatenate([copies, near["other"]])],
         "distance": np.concatenate([np.zeros(len(copies), np.int64), near["distance"]]),
         "correlation": np.concatenate([np.ones(len(copies)), near["correlation"]]),
         "turn": [""] * len(copies) + [TURNS[turn] for turn in near["turn"]],
-        "identical": np.arange(len(copies) + len(near)) < len(copies),
+        "identical": np.arange(len(copies) + len(near)) < int((equal != own).sum()),
     })
     return pairs.sort_values(["identical", "distance", "correlation", "first", "second"],
                              ascending=[False, True, False, True, True], ignore_index=True)
@@ -67,14 +72,10 @@ def clusters(image_ids: pd.Series, pairs: pd.DataFrame) -> pd.Series:
     return least.rename("cluster")
 
 
-def _first_of_equals(seen: pd.DataFrame) -> NDArray[np.int64]:
-    """For each row the first row with the same hash and thumbnail, or with the same content."""
+def _first(seen: pd.DataFrame, columns: list[str]) -> NDArray[np.int64]:
+    """For each row the first row with the same values."""
     place = pd.Series(np.arange(len(seen)), dtype=np.int64)
-    first = place.groupby([seen["phash"], seen["thumbnail"]]).transform("min") if len(seen) else place
-    if "image_hash" in seen.columns and len(seen):
-        first = first.groupby(seen["image_hash"]).transform("min")
-        first = first.groupby([seen["phash"], seen["thumbnail"]]).transform("min")
-    return first.to_numpy(np.int64)
+    return (place.groupby([seen[name] for name in columns]).transform("min") if len(seen) else place).to_numpy(np.int64)
 
 
 def _near(hashes: NDArray[np.uint64], max_distance: int) -> pd.DataFrame:
@@ -82,7 +83,7 @@ def _near(hashes: NDArray[np.uint64], max_distance: int) -> pd.DataFrame:
     distinct, which = np.unique(hashes, return_inverse=True)
     i, j, _ = hamming_pairs(distinct, max_distance=max_distance)
     i, j = (np.concatenate([ends, np.arange(len(distinct))]) for ends in (i, j))       # a hash is near itself
-    a, b = _members(i, j, which, which, len(distinct), len(distinct))
+    a, b = member_pairs(i, j, which, which, len(distinct), len(distinct))
     twice = (which[a] == which[b]) & (a >= b)
     one, other = np.minimum(a, b)[~twice], np.maximum(a, b)[~twice]
     return pd.DataFrame({"one": one, "other": other, "turn": 0,
@@ -95,7 +96,7 @@ def _near_turned(hashes: NDArray[np.uint64], pictures: NDArray[np.uint8], max_di
     distinct, which = np.unique(hashes, return_inverse=True)
     distinct_turned, which_turned = np.unique(turned.ravel(), return_inverse=True)
     i, j, _ = hamming_matches(distinct, distinct_turned, max_distance=max_distance)
-    one, place = _members(i, j, which, which_turned, len(distinct), len(distinct_turned))
+    one, place = member_pairs(i, j, which, which_turned, len(distinct), len(distinct_turned))
     other, turn = place // turned.shape[1], place % turned.shape[1]
     later = one < other                    # the other way round the pair is found with the turn back
     one, other, turn = one[later], other[later], turn[later]
@@ -103,7 +104,7 @@ def _near_turned(hashes: NDArray[np.uint64], pictures: NDArray[np.uint8], max_di
                          "distance": np.bitwise_count(hashes[one] ^ turned[other, turn]).astype(np.int64)})
 
 
-def _members(i: NDArray[np.int64], j: NDArray[np.int64], which: NDArray[np.int64], which_other: NDArray[np.int64],
+def member_pairs(i: NDArray[np.int64], j: NDArray[np.int64], which: NDArray[np.int64], which_other: NDArray[np.int64],
              n_distinct: int, n_other: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """All pairs of rows (a, b) with which[a] == i[k] and which_other[b] == j[k], for every k."""
     rows, rows_other = np.argsort(which, kind="stable"), np.argsort(which_other, kind="stable")

@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from segcv.errors import ConfigError
+from segcv.pixels.landmarks import MARK, landmarks, pixel_blocks
 from segcv.pixels.moments import valid_pixels
 
 SIDE = 32                            # of the thumbnail, in pixels
 FLAT_BELOW = 4.0                     # standard deviation of the thumbnail, in grey levels of 0..255
+MARKS = ("blocks", "landmarks")      # kinds of marks, each with those before it
 _RANGE = (1, 99)                     # percentiles of the valid pixels that become 0 and 255
 
 
@@ -24,15 +27,20 @@ class Look:
     phash: int                       # 64 bits, the bits of `imagehash.phash` row by row, first bit highest
     flat: bool                       # too little content for the hash to mean anything
     thumbnail: NDArray[np.uint8]     # 32 x 32 grey
+    blocks: NDArray[Any]             # MARK records; empty unless asked for
+    landmarks: NDArray[Any]          # MARK records; empty unless asked for
 
 
-def look(image: NDArray[Any], *, nodata: float | None = None) -> Look:
+def look(image: NDArray[Any], *, nodata: float | None = None, marks: str | None = None) -> Look:
     """The Look of an image, H x W x bands; equal to `imagehash.phash` for 8-bit RGB and grey pictures.
 
     Of more than three bands the first three count, of two the first. 16-bit and float pictures are scaled first,
     1st..99th percentile of the valid pixels to 0..255: a plain 8-bit conversion clips them, and then all look alike.
     A picture is flat when its thumbnail (where at least half a cell is valid) has a standard deviation below 4.
+    `marks`: "blocks" also takes the pixel blocks by which overlapping pictures are known, "landmarks" both kinds.
     """
+    if marks not in (None, *MARKS):
+        raise ConfigError(f"marks={marks!r} is not known; use one of {', '.join(MARKS)}, or None.")
     valid = valid_pixels(image, nodata)
     grey = Image.fromarray(eight_bit(image, valid)).convert("L")
     small = grey.resize((SIDE, SIDE), Image.Resampling.LANCZOS)
@@ -43,7 +51,10 @@ def look(image: NDArray[Any], *, nodata: float | None = None) -> Look:
         content = thumbnail[np.asarray(share) >= 128]
     flat = content.size == 0 or float(content.std()) < FLAT_BELOW
     bits = np.packbits(np.asarray(imagehash.phash(small).hash, bool).ravel())   # resizing it again changes nothing
-    return Look(int.from_bytes(bits.tobytes(), "big"), bool(flat), thumbnail)
+    none = np.empty(0, MARK)
+    return Look(int.from_bytes(bits.tobytes(), "big"), bool(flat), thumbnail,
+                blocks=none if marks is None else pixel_blocks(image),
+                landmarks=none if marks != "landmarks" else landmarks(np.asarray(grey)))
 
 
 def eight_bit(image: NDArray[Any], valid: NDArray[np.bool_]) -> NDArray[np.uint8]:

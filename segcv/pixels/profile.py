@@ -34,7 +34,8 @@ class Profile:
 
     images: pd.DataFrame             # IMAGE_PROFILE, and image_state, mask_state: "size:time of change" of the files
     masks: pd.DataFrame              # MASK_PROFILE: every class, and class -1, ignored, in every image
-    looks: pd.DataFrame              # image_id, phash (uint64), flat (bool), thumbnail (1024 bytes: 32 x 32 grey)
+    looks: pd.DataFrame              # image_id, height, width, phash (uint64), flat (bool), thumbnail (bytes of 32 x 32
+                                     # grey), blocks and landmarks (bytes of MARK records)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +55,14 @@ class _Pair:
 
 
 def check_data(images: pd.DataFrame, labels: LabelMap, *, bands: int | None = None, nodata: float | None = None,
-               max_pixels: int = MAX_PIXELS, workers: int = 1, progress: Progress = quiet) -> Profile:
+               max_pixels: int = MAX_PIXELS, marks: str | None = None, workers: int = 1,
+               progress: Progress = quiet) -> Profile:
     """The Profile of an images table, after decoding every image and mask once; rows stay in the table's order,
     whatever the number of `workers` (threads).
 
     `bands` is the number of bands images must have (all the same, if not given). Brightness and contrast are mean and
     population standard deviation of the grey value (0.299 red + 0.587 green + 0.114 blue, else the first band), in the
-    stored range, over pixels with data; nodata_share is NaN when no nodata value is set.
+    stored range, over pixels with data; nodata_share is NaN when no nodata value is set. `marks` as in `look`.
 
     Raises:
         ImageFileError, MaskError: one error for all faults found, naming the first five files and the number of all:
@@ -70,7 +72,7 @@ def check_data(images: pd.DataFrame, labels: LabelMap, *, bands: int | None = No
     rows = list(zip(images["image_id"], images["image_path"], images["mask_path"], strict=True))
     if not rows:
         raise ImageFileError("the images table has no row, so there is nothing to check.")
-    work = partial(_check_pair, labels=labels, nodata=nodata, max_pixels=max_pixels)
+    work = partial(_check_pair, labels=labels, nodata=nodata, max_pixels=max_pixels, marks=marks)
     with ThreadPoolExecutor(max(1, workers)) as pool:           # decoders, zlib and hashing release the lock
         pairs = list(progress(pool.map(work, rows), total=len(rows), what="checking images and masks"))
     _refuse_faults(pairs)
@@ -112,7 +114,8 @@ def changed_images(images: pd.DataFrame, profile_images: pd.DataFrame) -> list[s
     return changed
 
 
-def _check_pair(row: tuple[str, str, str], *, labels: LabelMap, nodata: float | None, max_pixels: int) -> _Pair:
+def _check_pair(row: tuple[str, str, str], *, labels: LabelMap, nodata: float | None, max_pixels: int,
+                marks: str | None) -> _Pair:
     image_id, image_path, mask_path = row[0], Path(row[1]), Path(row[2])
     image_faults: list[str] = []
     mask_faults: list[str] = []
@@ -138,7 +141,7 @@ def _check_pair(row: tuple[str, str, str], *, labels: LabelMap, nodata: float | 
     facts |= image_facts(image, nodata)
     facts |= {"orientation": stored.orientation, "palette": stored.palette, "alpha": stored.alpha,
               "mask_kind": stored_mask.kind, "pixels_hash": pixels_hash(image), "labels_hash": pixels_hash(mask.labels)}
-    return _Pair(facts=facts, look=look(image, nodata=nodata), counts=mask.counts, ignored=mask.ignored,
+    return _Pair(facts=facts, look=look(image, nodata=nodata, marks=marks), counts=mask.counts, ignored=mask.ignored,
                  brightness=class_brightness(image, mask.labels, labels.n_classes, nodata=nodata),
                  rounded=mask.rounded, **unmeant(image, nodata))
 
@@ -238,10 +241,12 @@ def _profile(rows: Sequence[tuple[str, str, str]], pairs: Sequence[_Pair], label
     }), where="mask profile")
     found = [pair.look for pair in pairs if pair.look is not None]
     looks = pd.DataFrame({
-        "image_id": images["image_id"],
+        "image_id": images["image_id"], "height": images["height"], "width": images["width"],
         "phash": np.array([one.phash for one in found], np.uint64),
         "flat": np.array([one.flat for one in found], bool),
         "thumbnail": pd.Series([one.thumbnail.tobytes() for one in found], dtype=object),
+        "blocks": pd.Series([one.blocks.tobytes() for one in found], dtype=object),
+        "landmarks": pd.Series([one.landmarks.tobytes() for one in found], dtype=object),
     })
     return Profile(images, masks, looks)
 

@@ -11,7 +11,6 @@ from typing import Any
 import pandas as pd
 
 from segcv.errors import SegcvWarning, SplitError
-from segcv.groups import assign_groups
 from segcv.pixels import LabelMap, Profile, changed_images, check_data, data_id
 from segcv.settings import TARGETS, DataSettings, GroupSettings, SplitSettings
 from segcv.splits import (
@@ -30,6 +29,7 @@ from segcv.splits import (
     times_text,
     write_split,
 )
+from segcv.study.grouping import grouped_images
 from segcv.study.naming import data_name, given_groups, images_table, labels_of
 from segcv.study.shared_ground import propose_blocks, with_size
 from segcv.tables import Progress, fingerprint, make_once, quiet
@@ -86,11 +86,8 @@ def _make(beside: Path, *, data: DataSettings, group: GroupSettings, split: Spli
         _refuse_columns(images, split)
         labels = labels_of(data, images)
         profile = check_data(images, labels, bands=data.bands, nodata=data.nodata, max_pixels=data.max_pixels,
-                             workers=max(1, workers), progress=progress)
-        looks = profile.looks.merge(profile.images[["image_id", "image_hash"]], on="image_id")
-        grouped = assign_groups(images, looks, pattern=group.pattern, max_distance=group.near_duplicates,
-                                turns=group.turns, folds=split.folds or 2)
-        _warn_alone(grouped)
+                             marks=group.overlaps, workers=max(1, workers), progress=progress)
+        grouped = grouped_images(images, profile, group, split)
         roles = _roles(with_size(grouped, profile.images), profile, labels, split)
         propose_blocks(with_size(grouped, profile.images), roles, split)
     known = SPLITTERS.get(split.name)
@@ -100,7 +97,7 @@ def _make(beside: Path, *, data: DataSettings, group: GroupSettings, split: Spli
                                 "labels": labels.to_json()}
     notes = [str(warning.message) for warning in said if issubclass(warning.category, SegcvWarning)]
     leaking = known.leaking if known is not None else not groups_on_two_sides(roles).empty
-    facts = profile.images.merge(looks[["image_id", "flat"]], on="image_id")
+    facts = profile.images.merge(profile.looks[["image_id", "flat"]], on="image_id")
     write_split(beside, images=grouped, roles=roles, profile=facts, masks=profile.masks,
                 data_id=data_id(profile, labels), leaking=leaking, settings=settings, seed=split.seed,
                 target=split.target, class_names=labels.names, notes=notes,
@@ -135,14 +132,6 @@ def _refuse_columns(images: pd.DataFrame, split: SplitSettings) -> None:
         missing = {"w": 1.0, "h": 1.0} if split.buffer_m is None else {}
         ground_of(images.assign(**{name: size for name, size in missing.items() if name not in images}),
                   column=split.ground_column)
-
-
-def _warn_alone(images: pd.DataFrame) -> None:
-    alone = images.loc[images["group_evidence"] == "alone", "image_id"]
-    if len(alone):
-        warnings.warn(f"{len(alone)} of {len(images)} images have no group and are each their own "
-                      f"({', '.join(alone.head(3))}). If several come from one source, folds tear it: give a column "
-                      "group_id, or group.pattern=NAME.", SegcvWarning, stacklevel=2)
 
 
 def _refuse_settings(split: SplitSettings) -> None:

@@ -35,7 +35,7 @@ def collections(draw: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
 def assign(images: pd.DataFrame, looks: pd.DataFrame) -> pd.DataFrame:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SegcvWarning)
-        table = assign_groups(images, looks, pattern=None, max_distance=3, folds=2)
+        table = assign_groups(images, looks, pattern=None, max_distance=3, folds=2, large_joins="apart")
     return table.set_index("image_id").sort_index()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,9 +33,9 @@ def images_of(groups: dict[str, str], **columns: list[str]) -> pd.DataFrame:
 
 
 def assign(images: pd.DataFrame, looks: pd.DataFrame | None = None, *, pattern: str | None = None,
-           max_distance: int | None = 5, folds: int = 5) -> pd.DataFrame:
+           max_distance: int | None = 5, folds: int = 5, **choices: Any) -> pd.DataFrame:
     return assign_groups(images, looks, pattern=pattern, max_distance=max_distance if looks is not None else None,
-                         folds=folds).set_index("image_id")
+                         folds=folds, **choices).set_index("image_id")
 
 
 BITS = [0, 0b1, 0b111, 0xFF00, 0xFF00 | 1, 2**63]      # within five bits: the first three, the next two
@@ -116,10 +117,17 @@ def test_look_alike_given_groups_join_while_they_stay_small():
     assert table.loc["x1", "group_evidence"] == "column; joined with y by look-alikes"
 
 
-def test_look_alike_given_groups_stay_apart_when_the_joined_one_would_be_too_large():
+def test_look_alike_given_groups_ask_when_the_joined_one_would_be_too_large():
     groups = given({"x": 3, "y": 3, "z": 4})
+    looks = scattered(groups, {"x0": (0, 1), "y1": (1, 1)})
+    with pytest.raises(GroupError, match=r"x and y \(x0 and y1, 1 bits apart\).*more than 1/2 of the 10.*large_joins"):
+        assign(images_of(groups), looks, folds=2)
+    with pytest.warns(SegcvWarning, match="groups joined"):
+        joined = assign(images_of(groups), looks, folds=2, large_joins="join")
     with pytest.warns(SegcvWarning, match=r"stay apart: x and y \(x0 and y1, 1 bits apart\).*more than 1/2 of the 10"):
-        table = assign(images_of(groups), scattered(groups, {"x0": (0, 1), "y1": (1, 1)}), folds=2)
+        table = assign(images_of(groups), looks, folds=2, large_joins="apart")
+
+    assert joined["group_id"].nunique() == 2
 
     assert table["group_id"].tolist() == list(groups.values())
     assert set(table["group_evidence"]) == {"column"}
@@ -146,7 +154,7 @@ def test_a_row_between_two_given_groups_goes_to_the_nearer_one():
     groups = given({"x": 3, "y": 3, "z": 3}) | {"u": ""}
     with pytest.warns(SegcvWarning, match=r"stay apart: x and y \(u and y0, 4 bits apart\)"):
         table = assign(images_of(groups), scattered(groups, {"x0": (0b0, 1), "u": (0b1, 1), "y0": (0b11111, 1)}),
-                       folds=2, max_distance=4)
+                       folds=2, max_distance=4, large_joins="apart")
 
     assert table.loc["u", ["group_id", "group_evidence"]].tolist() == ["x", "near-duplicate of x0"]
 
@@ -200,7 +208,7 @@ def test_ids_that_differ_by_blanks_only_are_refused():
 def test_looks_must_cover_the_images():
     with pytest.raises(GroupError, match="1 of 2 images have no looks, such as b"):
         assign(images_of({"a": "", "b": ""}), looks_of({"a": (0, picture(1))}))
-    with pytest.raises(GroupError, match="needs the looks"):
+    with pytest.raises(GroupError, match="need the looks"):
         assign_groups(images_of({"a": ""}), None, pattern=None, max_distance=5, folds=2)
 
 
@@ -234,3 +242,34 @@ def test_a_pile_of_copies_is_linked_once_each():
 
     assert len(pairs) == 199
     assert set(pairs["first"]) == {"i000"}
+
+
+def test_every_value_of_a_level_stays_in_one_group_and_names_it():
+    """Studies s1 and s2 are of patient p1; u has a patient and no study; p3 and p4 share the study s3."""
+    images = images_of({"a": "s1", "b": "s2", "c": "", "d": "s3", "e": "s3", "f": "s4", "g": ""},
+                       patient=["p1", "p1", "p1", "p3", "p4", "", ""])
+    table = assign(images, levels=["patient"])
+
+    assert table["group_id"].tolist() == ["p1", "p1", "p1", "s3", "s3", "s4", "g"]
+    assert table["group_evidence"].tolist() == [
+        "column; joined with s2 by patient", "column; joined with s1 by patient", "patient", "column", "column",
+        "column", "alone"]
+
+
+def test_levels_go_from_fine_to_coarse():
+    images = images_of({"a": "s1", "b": "s2", "c": "s3"}, patient=["p1", "p1", "p2"], household=["h", "", "h"])
+
+    assert set(assign(images, levels=["patient", "household"])["group_id"]) == {"h"}
+    with pytest.raises(GroupError, match=r"group.levels=family is not a column of the table; it has image_id"):
+        assign(images, levels=["family"])
+
+
+def test_positions_that_overlap_join_given_groups_and_say_so():
+    ground = pd.DataFrame({"first": ["a"], "second": ["b"], "share": [0.25]})
+    with pytest.warns(SegcvWarning, match=r"joined, because their images overlap: x and y \(a and b, 25 % of one is"):
+        table = assign(images_of({"a": "x", "b": "y", "c": "z"}), ground=ground)
+    alone = assign(images_of({"a": "", "b": "", "c": ""}), ground=ground)
+
+    assert table["group_id"].tolist() == ["x+y", "x+y", "z"]
+    assert table["group_evidence"].tolist()[0] == "column; joined with y by shared ground"
+    assert alone["group_evidence"].tolist() == ["overlap with b", "overlap with a", "alone"]

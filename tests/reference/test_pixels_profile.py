@@ -50,7 +50,8 @@ def test_a_profile_holds_what_the_files_hold(pair):
     assert profile.masks[["image_id", "class_id", "pixels"]].to_numpy().tolist() == [
         ["id0", 0, 1], ["id0", 1, 1], ["id0", -1, 0], ["id1", 0, 0], ["id1", 1, 1], ["id1", -1, 1]]
     assert profile.masks["brightness"].tolist() == pytest.approx([29.9, 58.7, np.nan, np.nan, 0, 50], nan_ok=True)
-    assert profile.looks.columns.tolist() == ["image_id", "phash", "flat", "thumbnail"]
+    assert profile.looks.columns.tolist() == [
+        "image_id", "height", "width", "phash", "flat", "thumbnail", "blocks", "landmarks"]
     assert profile.looks["phash"].dtype == np.uint64 and profile.looks["flat"].dtype == bool
     assert [len(thumbnail) for thumbnail in profile.looks["thumbnail"]] == [1024, 1024]
 
