@@ -29,6 +29,7 @@ from segcv.settings import (
     PredictCommand,
     ServingCommand,
     SplitCommand,
+    SweepCommand,
     TrainCommand,
 )
 
@@ -44,6 +45,7 @@ _COMMANDS: dict[str, type] = {
     "nested": NestedCommand,
     "predict": PredictCommand,
     "split": SplitCommand,
+    "sweep": SweepCommand,
     "train": TrainCommand,
 }
 for _name, _schema in _COMMANDS.items():
@@ -90,7 +92,7 @@ def command(name: str, *, refused: int = 1, plan: Callable[..., Any] | None = No
                 return plan([OmegaConf.to_object(config) for config in configs], names, commands)
 
         if plan is not None:
-            vars(main).update(segcv_plan=planned, segcv_report=report)
+            vars(main).update(segcv_plan=planned, segcv_report=report, segcv_say=print)
         started = cast(Callable[[], None], hydra.main(version_base="1.3", config_path=str(conf_folder()),
                                                       config_name=name)(main))
 

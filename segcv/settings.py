@@ -185,6 +185,15 @@ class TrainCommand(RecipeCommand):
     repeat: int = 0
     candidate: str | None = None         # default: the model's name
     runs: str = "runs"
+    probe: str | None = None             # FILE.json: train for 20 s, write there what a run takes, keep nothing else
+
+
+@dataclass
+class SweepCommand:
+    action: str = "status"               # submit, status, collect
+    train: list[str] = field(default_factory=list)       # what train -m takes: fold=0,1,2,3,4 seed=0,1 ...
+    dry_run: bool = False                # with submit: say what it would take, after a probe of 20 s
+    sweeps: str = ".segcv/sweeps"        # where sweeps keep their state
 
 
 @dataclass

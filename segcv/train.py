@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from segcv.launching import Job, Progress
     from segcv.runs import RunKey
     from segcv.study import Study
-    from segcv.training import Fit, StepInfo
+    from segcv.training import Fit, Seeds, StepInfo
 
-NOT_PART_OF_THE_CONFIG = ("fold", "seed", "repeat", "candidate", "runs", "splits", "cache", "workers", "device")
+NOT_PART_OF_THE_CONFIG = ("fold", "seed", "repeat", "candidate", "runs", "splits", "cache", "workers", "device",
+                         "probe")
 
 
 def jobs_of(cells: Sequence[TrainCommand], names: Sequence[str], commands: Sequence[Sequence[str]]) -> list[Job]:
@@ -63,6 +64,9 @@ def main(settings: TrainCommand) -> None:
     """Train and score one cell of the sweep, or say that it is there already."""
     refuse_settings(settings)
     study = the_study(settings)
+    if settings.probe is not None:
+        print(probed(settings, study, Path(settings.probe)))
+        return
     folder = train(settings, study)
     print(f"{folder}  (data {study.name}, {settings.candidate or settings.model.name}, fold {settings.fold}, "
           f"seed {settings.seed})")
@@ -81,7 +85,7 @@ def train(settings: TrainCommand, study: Study) -> Path:
     from segcv.recipes import fit_recipe, score_recipe
     from segcv.runs import claimed, finished_folder
     from segcv.splits import fold_roles
-    from segcv.training import CHECKPOINT, run_seeds
+    from segcv.training import CHECKPOINT
 
     rows = fold_roles(study.split, settings.repeat, settings.fold)
     key, config, recipe_id = identified(settings, study)
@@ -93,8 +97,7 @@ def train(settings: TrainCommand, study: Study) -> Path:
         started = time.monotonic()
         training = rows[rows["role"] == "train"].reset_index(drop=True)
         inside, inner = inner_rows(settings, study, training)
-        seeds = run_seeds(settings.seed, repeat=settings.repeat, fold=settings.fold, init=settings.seeds.init,
-                          order=settings.seeds.order, augment=settings.seeds.augment, dropout=settings.seeds.dropout)
+        seeds = seeds_of(settings)
         watch, close = step_bar(f"fold {settings.fold} seed {settings.seed}")
         fitted = fit_recipe(settings, inside, labels=study.labels, masks=study.split.masks, seeds=seeds, out=working,
                             config_id=key.config_id, inner=inner, progress=progress_bar, watch=watch)
@@ -109,6 +112,33 @@ def train(settings: TrainCommand, study: Study) -> Path:
                seconds=time.monotonic() - started)
         (working / CHECKPOINT).unlink()
     return runs / key.run_id
+
+
+def probed(settings: TrainCommand, study: Study, told: Path) -> str:
+    """What this run would take, in words; as numbers in the file `told`."""
+    from dataclasses import asdict
+    from tempfile import TemporaryDirectory
+
+    from segcv.recipes import probe_recipe
+    from segcv.splits import fold_roles
+    from segcv.tables import write_json
+
+    rows = fold_roles(study.split, settings.repeat, settings.fold)
+    inside, inner = inner_rows(settings, study, rows[rows["role"] == "train"].reset_index(drop=True))
+    with TemporaryDirectory(prefix="segcv-probe-") as folder:
+        probe = probe_recipe(settings, inside, rows[rows["role"] == "held_out"].reset_index(drop=True),
+                             labels=study.labels, masks=study.split.masks, seeds=seeds_of(settings),
+                             folder=Path(folder), inner=inner)
+    write_json(told, asdict(probe))
+    return f"A run takes about {probe.seconds:.0f} s and {probe.bytes / 1e6:.1f} MB ({probe.says})"
+
+
+def seeds_of(settings: TrainCommand) -> Seeds:
+    """The seeds of each source of chance in this run."""
+    from segcv.training import run_seeds
+
+    return run_seeds(settings.seed, repeat=settings.repeat, fold=settings.fold, init=settings.seeds.init,
+                     order=settings.seeds.order, augment=settings.seeds.augment, dropout=settings.seeds.dropout)
 
 
 def inner_rows(settings: TrainCommand, study: Study,

@@ -42,6 +42,7 @@ COMMANDS = {
     "nested",
     "predict",
     "split",
+    "sweep",
     "train",
 }
 SHARED_FILES = {"errors", "settings", "config"}       # beside the commands; rooms see only what ROOMS says

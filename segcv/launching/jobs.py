@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,6 +13,8 @@ from segcv.errors import RunError
 
 SUPERVISE = Path(__file__).with_name("supervise.py")
 LOG = "log.txt"
+STATE = "sweep.json"            # where the jobs of a sweep stand
+LOCK = ".sweep.lock"            # in a shared folder: the sweep that fills it
 HEADER = "# started "            # begins the first line of every try in a log
 FINISHED, FAILED, STOPPED, WAITING, RUNNING = "finished", "failed", "stopped", "waiting", "running"
 
@@ -86,6 +88,15 @@ class Progress:
     reason: str = ""                # why it failed
     skipped: bool = False           # it was finished before the sweep began
 
+    def plain(self) -> dict[str, Any]:
+        """As JSON-like values; `Progress.of` is the way back."""
+        return asdict(self) | {"job": self.job.plain()}
+
+    @classmethod
+    def of(cls, plain: Mapping[str, Any]) -> Progress:
+        """The progress that `plain` describes."""
+        return cls(Job.of(plain["job"]), **{name: value for name, value in plain.items() if name != "job"})
+
 
 def supervised(job: Job) -> list[str]:
     """The command that runs a job and ends with whoever holds its standard input. -I -S: it starts in 20 ms."""
@@ -97,6 +108,7 @@ class Engine(Protocol):
 
     name: str
     slots: int
+    gpus_each: float                # the share of a GPU that a job has; 0: it computes on the CPU
     pause_s: float                  # between two looks
 
     def start(self, job: Job) -> None:

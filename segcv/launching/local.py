@@ -40,7 +40,8 @@ class LocalEngine:
                               "Use hydra.launcher.slots.")
         count = len(names) * per_gpu if names else slots or max(1, usable_cores() // threads)
         self._free = [names[slot % len(names)] if names else "" for slot in range(count)]
-        self.slots, self._cores_each = count, max(threads, usable_cores() // count)
+        self.slots, self.gpus_each = count, 1 / per_gpu if names else 0.0
+        self._cores_each = max(threads, usable_cores() // count)
         self._alive: dict[Path, tuple[Job, str, subprocess.Popen[bytes]]] = {}
 
     def start(self, job: Job) -> None:

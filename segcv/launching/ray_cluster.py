@@ -53,12 +53,12 @@ class RayEngine:
                               f"{has.get('GPU', 0):g} and {has.get('CPU', 0):g}. Change hydra.launcher.gpus or cpus, "
                               "or give hydra.launcher.slots if machines are still to come.")
         self.slots = slots or min(fits)
-        self._gpus, task = share, self._ray.remote(num_gpus=share, num_cpus=cpus, max_calls=0, max_retries=0)
+        self.gpus_each, task = share, self._ray.remote(num_gpus=share, num_cpus=cpus, max_calls=0, max_retries=0)
         self._run: Any = task(_run)
         self._alive: dict[Path, tuple[Job, Any]] = {}
 
     def start(self, job: Job) -> None:
-        self._alive[job.result] = job, self._run.remote(OnNode.of(job, gpus=self._gpus > 0))
+        self._alive[job.result] = job, self._run.remote(OnNode.of(job, gpus=self.gpus_each > 0))
 
     def ended(self) -> list[tuple[Job, Ending]]:
         entries = list(self._alive.values())

@@ -69,7 +69,7 @@ class SlurmEngine:
             import submitit
         except ImportError as error:
             raise MissingExtra("hydra/launcher=segcv_slurm needs submitit: pip install 'segcv[slurm]'") from error
-        self.slots, self.pause_s, self._gpus = slots, pause_s, gpus
+        self.slots, self.pause_s, self.gpus_each = slots, pause_s, float(gpus)
         asked: dict[str, Any] = {
             "name": "segcv", "timeout_min": minutes, "cpus_per_task": cpus, "stderr_to_stdout": True,
             "slurm_srun_args": [f"--cpus-per-task={cpus}"], "slurm_setup": list(setup),
@@ -83,11 +83,15 @@ class SlurmEngine:
         except RuntimeError as error:
             raise ConfigError("hydra/launcher=segcv_slurm: there is no Slurm here (srun is not found). Type the "
                               "command on a login node of the cluster.") from error
-        self._executor.update_parameters(**asked)
+        self._executor.update_parameters(**asked, slurm_array_parallelism=slots)
         self._alive: dict[Path, _Submitted] = {}
 
     def start(self, job: Job) -> None:
-        self._alive[job.result] = _Submitted(job, self._submit(job))
+        self._alive[job.result] = _Submitted(job, self._submitted([job])[0])
+
+    def submit_all(self, jobs: Sequence[Job]) -> list[str]:
+        """Leave all jobs to Slurm, `slots` of them at work at a time; its number of each. They outlive this process."""
+        return [str(at_slurm.job_id) for at_slurm in self._submitted(jobs)]
 
     def ended(self) -> list[tuple[Job, Ending]]:
         states = queue_states()
@@ -116,30 +120,47 @@ class SlurmEngine:
                 time.sleep(0.1)
         self._alive.clear()
 
-    def _submit(self, job: Job) -> Any:
+    def _submitted(self, jobs: Sequence[Job]) -> list[Any]:
         from submitit.core.utils import FailedJobError
 
         try:
-            return self._executor.submit(OnSlurm.of(job, gpus=self._gpus > 0))
+            return list(self._executor.submit_array([OnSlurm.of(job, gpus=self.gpus_each > 0) for job in jobs]))
         except FailedJobError as error:
             raise ConfigError(f"Slurm does not take the job: {' '.join(str(error).split())[-400:]}. Look at "
                               "hydra.launcher.partition, account, gpus, cpus, mem_gb and minutes.") from error
 
     def _ending(self, entry: _Submitted) -> Ending | None:
         """How the job ended; None while it has not, or while its result may still be under way."""
-        if entry.at_slurm.paths.result_pickle.is_file():
-            error = entry.at_slurm.exception()
-            if error is not None:
-                return Ending(None, f"Slurm job {entry.at_slurm.job_id}: {str(error).strip().splitlines()[-1][:200]}")
-            return Ending(int(entry.at_slurm.result()))
-        if entry.state and entry.state not in OVER:
+        ending = _ending(entry.at_slurm, entry.state)
+        if ending is None or ending.code is not None:
             entry.over_since = None
-            return None
+            return ending
         entry.over_since = entry.over_since or time.monotonic()
-        if time.monotonic() - entry.over_since < LAG_S.get(entry.state, SHORT_LAG_S):
-            return None
-        log = entry.at_slurm.paths.stdout
-        return Ending(None, f"Slurm job {entry.at_slurm.job_id} ended as {entry.state or 'unknown'}; see {log}")
+        lag = time.monotonic() - entry.over_since
+        return ending if lag > LAG_S.get(entry.state, SHORT_LAG_S) else None
+
+
+def submitted_states(folder: Path, numbers: Sequence[str]) -> list[tuple[str, str, Ending | None]] | None:
+    """Slurm's word for the state, the node, and the ending, of jobs that `submit_all` submitted; None: no answer."""
+    from submitit import SlurmJob
+
+    states = queue_states()
+    if states is None:
+        return None
+    known = [(number, *states.get(number, ("", ""))) for number in numbers]
+    return [(state, node, _ending(SlurmJob(folder, number, [0]), state)) for number, state, node in known]
+
+
+def _ending(at_slurm: Any, state: str) -> Ending | None:
+    """How a submitted job ended; None while Slurm has it in its queue. Without code: what no result tells (yet)."""
+    if at_slurm.paths.result_pickle.is_file():
+        error = at_slurm.exception()
+        if error is not None:
+            return Ending(None, f"Slurm job {at_slurm.job_id}: {str(error).strip().splitlines()[-1][:200]}")
+        return Ending(int(at_slurm.result()))
+    if state and state not in OVER:
+        return None
+    return Ending(None, f"Slurm job {at_slurm.job_id} ended as {state or 'unknown'}; see {at_slurm.paths.stdout}")
 
 
 def queue_states() -> dict[str, tuple[str, str]] | None:

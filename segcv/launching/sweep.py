@@ -6,18 +6,16 @@ import os
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
-from segcv.launching.jobs import FAILED, FINISHED, Engine, Job, Progress, last_lines
+from segcv.launching.jobs import FAILED, FINISHED, LOCK, STATE, Engine, Job, Progress, last_lines
+from segcv.launching.leaving import refuse_left
 from segcv.launching.loop import run_jobs, stopping_signals
 from segcv.launching.table import Display
 from segcv.tables import fingerprint, held, write_json
 
-STATE = "sweep.json"
-LOCK = ".sweep.lock"
 LAST_LINES = 5
 
 
@@ -36,6 +34,7 @@ def sweep(jobs: Sequence[Job], engine: Callable[[], Engine], *, home: Path, retr
     with ExitStack() as stack:
         for shared in sorted({job.shared for job in jobs}):
             stack.enter_context(held(shared / LOCK, what=f"{shared} (a sweep)"))
+            refuse_left(shared)
         running = engine()
         stop = stack.enter_context(stopping_signals())
         display = stack.enter_context(Display(stream, slots=running.slots))
@@ -93,9 +92,4 @@ class _Note:
         now = [(state.status, state.tries, state.where) for state in states]
         if now != self._last:
             self._last = now
-            write_json(self._path, self._about | {"jobs": [_plain(state) for state in states]})
-
-
-def _plain(state: Progress) -> dict[str, Any]:
-    rest = {name: value for name, value in asdict(state).items() if name != "job"}
-    return {"job": state.job.plain(), **rest}
+            write_json(self._path, self._about | {"jobs": [state.plain() for state in states]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import time
 from collections.abc import Sequence
 from types import TracebackType
@@ -78,6 +79,13 @@ def table(states: Sequence[Progress], *, slots: int) -> Table:
     if len(rows) > SHOWN:
         made.add_row(f"and {len(rows) - SHOWN} more", "", "", "", "")
     return made
+
+
+def text_of(states: Sequence[Progress], *, slots: int = 0) -> str:
+    """The table as plain text."""
+    stream = io.StringIO()
+    Console(file=stream, width=160).print(table(states, slots=slots))
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines())
 
 
 def summary(states: Sequence[Progress], *, slots: int) -> str:

@@ -14,9 +14,10 @@ from segcv.recipes.networks import (
     NetworkPipeline,
     group_losses,
 )
+from segcv.recipes.probing import Probe, probe_recipe
 from segcv.recipes.scoring import predicted, score_recipe
 
 __all__ = [
-    "JUDGES", "FittedRecipe", "Frozen", "MajorityPipeline", "NetworkPipeline", "class_pixels",
-    "fit_recipe", "group_losses", "predicted", "score_recipe",
+    "JUDGES", "FittedRecipe", "Frozen", "MajorityPipeline", "NetworkPipeline", "Probe", "class_pixels", "fit_recipe",
+    "group_losses", "predicted", "probe_recipe", "score_recipe",
 ]

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from hashlib import sha256
 from pathlib import Path
 
@@ -92,3 +93,40 @@ def test_a_sweep_that_cannot_be_right_is_refused_before_a_job_starts(tmp_path: P
 
     assert message in told and told.count("error:") == 1 and "Traceback" not in told
     assert not list(tmp_path.glob("runs/*/repeat-*/fold-*/*/log.txt"))
+
+
+def test_a_dry_run_lists_the_jobs_and_what_they_take_and_starts_none(tmp_path: Path, data: Path):
+    said, _ = segcv(tmp_path, "sweep", "action=submit", "dry_run=true", "fold=0,1", f"data.table={data}", *TINY,
+                    "hydra.launcher.gpus=[]", "hydra.launcher.slots=2")
+
+    assert "2 jobs, 0 finished before, 2 to run" in said
+    assert re.search(r"fold=1: runs/unet_small-\w+/repeat-0/fold-1/seed-0", said)
+    assert re.search(r"one run takes about \d+ s and [\d.]+ MB \(\d+ of 8 steps at .*, 8 images to score at .*\); 2 to",
+                     said), said
+    assert re.search(r"together: [\d.]+ core-hours, about .* with 2 at once \(local\)", said)
+    assert not list(tmp_path.glob("runs/*/repeat-*"))
+
+
+@pytest.mark.parametrize(("overrides", "message"), [
+    (["action=begin"], "action=begin is not known"),
+    (["action=submit"], "needs what train -m takes"),
+    (["action=status", "fold=0"], "fold=0 has an effect with action=submit only"),
+    (["action=collect"], "there is no sweep that has not been collected"),
+])
+def test_a_wrong_action_is_one_message(tmp_path: Path, overrides: list[str], message: str):
+    told = segcv(tmp_path, "sweep", *overrides, code=1)[1]
+
+    assert message in told and told.count("error:") == 1 and "Traceback" not in told
+
+
+def test_a_submitted_sweep_is_trained_and_collected(tmp_path: Path, data: Path):
+    segcv(tmp_path, "sweep", "action=submit", "fold=0", "seed=0,1", f"data.table={data}", *TINY,
+          "trainer.epochs=1", "hydra.launcher.gpus=[]", "hydra.launcher.slots=2")
+    assert "at work" in segcv(tmp_path, "sweep")[0]
+    deadline = time.monotonic() + 120
+    while "at work" in segcv(tmp_path, "sweep")[0]:
+        assert time.monotonic() < deadline
+        time.sleep(1)
+
+    assert "2 of 2 runs finished" in segcv(tmp_path, "sweep", "action=collect")[0]
+    assert len(weights(tmp_path)) == 2

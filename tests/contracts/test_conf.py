@@ -75,7 +75,7 @@ def test_the_yaml_of_a_launcher_says_all_that_its_engine_takes(name: str):
     taken = {key: parameter.default for key, parameter in inspect.signature(engine).parameters.items()
              if key not in ("folder", "threads")}
 
-    assert set(written) - {"defaults", "retries"} == set(taken)
+    assert set(written) - {"defaults", "retries", "wait", "dry_run"} == set(taken)
     assert {key: value for key, value in config.hydra.launcher.items() if key in taken} == {
         key: {"setup": [], "sbatch": {}}.get(key, default) for key, default in taken.items()}
     assert {**config.hydra.launcher, **{key: value for key, value in written.items() if key != "defaults"}} == (

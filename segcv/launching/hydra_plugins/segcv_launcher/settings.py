@@ -10,7 +10,9 @@ LAUNCHERS = "hydra_plugins.segcv_launcher.launchers"
 
 @dataclass
 class LauncherSettings:
-    retries: int = 0                     # how often a job that fails is started again within the sweep
+    retries: int = 0
+    wait: bool = True
+    dry_run: bool = False
 
 
 @dataclass
