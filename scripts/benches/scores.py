@@ -11,7 +11,7 @@ from pathlib import Path
 
 from benches.rows import Row, finish
 
-PARTS = ("agreement", "counts", "boundaries", "histograms", "memory", "end_to_end")      # modules scores_<part>.py
+PARTS = ("libraries", "counts", "boundaries", "histograms", "memory", "end_to_end")      # modules scores_<part>.py
 
 
 def rows(part: str) -> list[Row]:

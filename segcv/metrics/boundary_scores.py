@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,12 +25,14 @@ from segcv.metrics.boundary_bands import band_depth, boundary_iou
 from segcv.metrics.counts import Counts, confusion
 from segcv.metrics.overlap import FloatArray
 
-BOUNDARY_METRICS = ("hd95_max", "hd95_pooled", "assd", "masd", "nsd", "nsd_surface", "boundary_iou")
+OF_BORDERS = {"hd95_max": hd95_max, "hd95_pooled": hd95_pooled, "assd": assd, "masd": masd}
+BOUNDARY_METRICS = (*OF_BORDERS, "nsd", "nsd_surface", "boundary_iou")
 
 
 def boundary_scores(truth: NDArray[Any], prediction: NDArray[Any], *, n_classes: int, void: int | None,
-                    tolerance: float, spacing: Spacing = (1.0, 1.0)) -> dict[str, FloatArray]:
-    """The boundary metrics of each class by name (BOUNDARY_METRICS), each an array of classes.
+                    names: Sequence[str] = BOUNDARY_METRICS, tolerance: float | None = None,
+                    spacing: Spacing = (1.0, 1.0)) -> dict[str, FloatArray]:
+    """Boundary metrics of each class, by name, each an array of classes.
 
     `truth`, `prediction`: class ids, H x W; pixels whose truth is `void` do not count. `tolerance` of both NSD, and
     distances, in the units of `spacing` (down, across). Distances are infinite where one object is missing (see
@@ -37,19 +40,31 @@ def boundary_scores(truth: NDArray[Any], prediction: NDArray[Any], *, n_classes:
 
     >>> truth = np.array([[0, 0, 0, 0], [0, 1, 1, 0]], np.uint8)
     >>> missed_one = np.array([[0, 0, 0, 0], [0, 1, 0, 0]], np.uint8)
-    >>> scores = boundary_scores(truth, missed_one, n_classes=3, void=255, tolerance=0.5)
+    >>> scores = boundary_scores(truth, missed_one, n_classes=3, void=255, names=["assd", "nsd"], tolerance=0.5)
     >>> scores["assd"][1:].tolist(), scores["nsd"][1:].round(3).tolist()      # borders of 2 and 1 pixels, one 1 away
     ([0.3333333333333333, nan], [0.667, nan])
+
+    Raises:
+        ConfigError: a name is none of BOUNDARY_METRICS, NSD has no tolerance, or nothing has a use for one.
     """
+    unknown = [name for name in names if name not in BOUNDARY_METRICS]
+    if unknown:
+        raise ConfigError(f"{unknown[0]!r} is none of the boundary metrics {', '.join(BOUNDARY_METRICS)}.")
+    needs_tolerance = not {"nsd", "nsd_surface"}.isdisjoint(names)
+    if needs_tolerance and tolerance is None:
+        raise ConfigError("NSD needs a tolerance: the distance up to which two outlines agree, in units of spacing.")
+    if tolerance is not None and not needs_tolerance:
+        raise ConfigError(f"tolerance={tolerance} has an effect on nsd and nsd_surface only.")
     matrix = confusion(truth, prediction, n_classes=n_classes, void=void)              # refuses what is no pair of maps
     if truth.ndim != 2:
         raise ScoreError(f"Outlines are of one image, H x W, not {truth.shape}.")
     present = np.flatnonzero((matrix.sum(axis=1) > 0) | (matrix[:, :-1].sum(axis=0) > 0))
     valid = None if void is None or matrix.sum() == truth.size else np.asarray(truth != void)
-    scores = {name: np.full(n_classes, np.nan) for name in BOUNDARY_METRICS}
+    scores = {name: np.full(n_classes, np.nan) for name in names}
     for c in present:
         masks = [np.asarray(labels == c) for labels in (truth, prediction)]
-        values = _of_object(*_cropped(masks, valid), shape=truth.shape, tolerance=tolerance, spacing=spacing)
+        values = _of_object(*_cropped(masks, valid), names=names, shape=truth.shape, tolerance=tolerance,
+                            spacing=spacing)
         for name, value in values.items():
             scores[name][c] = value
     return scores
@@ -105,16 +120,20 @@ def penalised(values: FloatArray, *, penalty: float | FloatArray) -> FloatArray:
     return np.where(np.isinf(values), penalty, values)
 
 
-def _of_object(truth: BoolMask, prediction: BoolMask, valid: BoolMask | None, *, shape: tuple[int, ...],
-               tolerance: float, spacing: Spacing) -> dict[str, float]:
-    pixels = border_distances(truth, prediction, spacing=spacing, valid=valid)
-    surface = surface_distances(truth, prediction, spacing=spacing, valid=valid)
-    depth = band_depth(shape)
-    return {
-        "hd95_max": hd95_max(pixels), "hd95_pooled": hd95_pooled(pixels), "assd": assd(pixels), "masd": masd(pixels),
-        "nsd": nsd(pixels, tolerance=tolerance), "nsd_surface": nsd(surface, tolerance=tolerance),
-        "boundary_iou": boundary_iou(truth, prediction, depth=depth, valid=valid),
-    }
+def _of_object(truth: BoolMask, prediction: BoolMask, valid: BoolMask | None, *, names: Sequence[str],
+               shape: tuple[int, ...], tolerance: float | None, spacing: Spacing) -> dict[str, float]:
+    values: dict[str, float] = {}
+    near = 0.0 if tolerance is None else tolerance
+    if set(names) & {*OF_BORDERS, "nsd"}:
+        pixels = border_distances(truth, prediction, spacing=spacing, valid=valid)
+        values |= {name: metric(pixels) for name, metric in OF_BORDERS.items()}
+        values["nsd"] = nsd(pixels, tolerance=near)
+    if "nsd_surface" in names:
+        surface = surface_distances(truth, prediction, spacing=spacing, valid=valid)
+        values["nsd_surface"] = nsd(surface, tolerance=near)
+    if "boundary_iou" in names:
+        values["boundary_iou"] = boundary_iou(truth, prediction, depth=band_depth(shape), valid=valid)
+    return {name: values[name] for name in names}
 
 
 def _cropped(masks: list[BoolMask], valid: BoolMask | None) -> tuple[BoolMask, BoolMask, BoolMask | None]:

@@ -140,6 +140,5 @@ def outline_scores(truth: NDArray[Any], predicted: NDArray[Any], reading: Readin
     """The asked boundary metrics of one image, each an array of classes; infinite where one object is missing."""
     if not reading.metrics:
         return {}
-    scores = boundary_scores(truth, predicted, n_classes=reading.labels.n_classes, void=reading.labels.void,
-                             tolerance=reading.tolerance or 0.0, spacing=reading.spacing)
-    return {name: scores[name] for name in reading.metrics}
+    return boundary_scores(truth, predicted, n_classes=reading.labels.n_classes, void=reading.labels.void,
+                           names=reading.metrics, tolerance=reading.tolerance, spacing=reading.spacing)

@@ -162,3 +162,34 @@ def test_what_is_no_pair_of_masks_is_refused() -> None:
         border_distances(EMPTY, EMPTY[:4])
     with pytest.raises(ConfigError, match="spacing"):
         border_distances(EMPTY, EMPTY, spacing=(0, 1))
+
+
+def test_only_what_is_asked_for_is_measured() -> None:
+    """The asked metrics are the same numbers, in the asked order; NSD has no usual tolerance."""
+    truth, prediction = square((1, 5), (2, 6)).astype(np.uint8), square((3, 7), (2, 6)).astype(np.uint8)
+    choices: dict[str, Any] = {"n_classes": 2, "void": None}
+    everything = metrics.boundary_scores(truth, prediction, **choices, tolerance=1)
+
+    for names, tolerance in ((["boundary_iou"], None), (["masd", "hd95_max"], None), (["nsd_surface", "nsd"], 1)):
+        asked = metrics.boundary_scores(truth, prediction, **choices, names=names, tolerance=tolerance)
+        assert list(asked) == names
+        assert all(asked[name].tolist() == everything[name].tolist() for name in names)
+    for names, tolerance in ((["nsd"], None), (["assd"], 1)):
+        with pytest.raises(ConfigError, match="tolerance"):
+            metrics.boundary_scores(truth, prediction, **choices, names=names, tolerance=tolerance)
+    with pytest.raises(ConfigError, match="hd95_max"):
+        metrics.boundary_scores(truth, prediction, **choices, names=["hd95"])
+
+
+def test_missed_objects_stay_in_the_mean() -> None:
+    """By hand: distances 2, infinite (missed), infinite (false alarm), undefined; diagonals 5, 10, 10, 7: 22/3."""
+    counts = metrics.Counts(tp=[[4], [0], [0], [0]], fp=[[0], [0], [3], [0]], fn=[[0], [5], [0], [0]], valid=[9] * 4)
+
+    means = metrics.boundary_means([[2], [np.inf], [np.inf], [np.nan]], counts, penalty=[5, 10, 10, 7])
+
+    assert means.mean.tolist() == [pytest.approx(22 / 3)]
+    assert (means.images.tolist(), means.missed.tolist(), means.false_alarms.tolist(), means.both_empty.tolist()) == (
+        [3], [1], [1], [1])
+    for penalty in (-1, np.inf, [1, 2]):
+        with pytest.raises(ConfigError, match="penalty"):
+            metrics.boundary_means([[2], [np.inf], [np.inf], [np.nan]], counts, penalty=penalty)
