@@ -69,6 +69,7 @@ def _uneven(facts: Facts, pixels: Floats) -> Iterator[Finding]:
     assert facts.folds is not None and facts.images is not None
     repeat = facts.folds.repeats == facts.folds.repeats[0]
     held_out = np.stack([fold.held_out for fold, first in zip(facts.folds, repeat, strict=True) if first])
+    held_out = held_out[held_out.any(axis=1)]                                       # empty folds are another finding
     folds = len(held_out)
     amounts = np.hstack([np.ones((len(pixels), 1)), pixels])                        # images x (number, classes)
     used = np.asarray(held_out.any(axis=0), bool)
