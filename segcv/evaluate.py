@@ -54,7 +54,7 @@ def jobs_of(settings: EvaluateCommand) -> tuple[list[Job], LabelMap]:
     from segcv.study import keep_roles, open_study, open_truth
 
     cache, splits, where = Path(settings.cache), Path(settings.splits), settings.predictions
-    found = find_predictions(where)
+    found = find_predictions(where, kind=settings.kind)
     plans_in = partial(plan_runs, found, where=where, name=settings.name, repeat=settings.repeat, fold=settings.fold,
                        seed=settings.seed)
     if settings.split is not None:
@@ -100,7 +100,7 @@ def reading_of(settings: EvaluateCommand, labels: LabelMap) -> Reading:
     return Reading(labels, predicted_coding(labels, values=settings.predicted_values), form, settings.size,
                    settings.data.max_pixels, metrics=tuple(settings.metrics),
                    spacing=(settings.spacing[0], settings.spacing[1]), tolerance=settings.tolerance,
-                   histograms=settings.histograms)
+                   histograms=settings.histograms, volume_rows=settings.volume_rows)
 
 
 def classes_in_mean(settings: EvaluateCommand, labels: LabelMap) -> list[int] | None:
@@ -176,7 +176,7 @@ def evaluate(settings: EvaluateCommand, job: Job, reading: Reading,
 def config_of(settings: EvaluateCommand, split: Split) -> dict[str, Any]:
     """What decides the scores besides the cell and the predictions themselves."""
     names = ("kind", "channels", "threshold", "scale", "key", "predicted_values", "size", "metrics", "spacing",
-             "tolerance")
+             "tolerance", "volume_rows")
     return {"trained": "elsewhere", "data": {"data_id": split.data_id}, "split": {"split_id": split.split_id},
             **{name: getattr(settings, name) for name in names}}
 

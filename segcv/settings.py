@@ -209,6 +209,7 @@ class EvaluateCommand:
     scale: float = 1.0                   # stored value of probability 1
     key: str | None = None               # which array of .npz files
     predicted_values: Any = None         # ids, masks, or {stored value: class id} of predicted labels
+    volume_rows: str | None = None       # of NIfTI and .npz volumes: the axis, x or y, that rows of masks follow
     size: str = "nearest"                # predictions of another size: nearest, stretch, refuse
     foreground: list[Any] | None = None  # classes (ids or names) the means go over; null: all
     metrics: list[str] = field(default_factory=list)       # boundary metrics to add: hd95_max, nsd, boundary_iou, ...

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segcv.errors import ScoreError
-from segcv.pixels import PredictedCoding, open_image, open_mask
+from segcv.pixels import PredictedCoding, open_image, open_mask, read_volume
 from segcv.scoring.forms import LABELS, PredictionForm
 from segcv.scoring.sizes import nearest_places
 
 ARRAYS = frozenset({".npy", ".npz"})
+VOLUMES = frozenset({".nii", ".nii.gz"})
 PICTURES = frozenset({".png", ".tif", ".tiff", ".bmp", ".jpg", ".jpeg"})
 ROUNDED_WITHIN = 1e-3
 
@@ -49,14 +50,20 @@ class OpenPrediction:
 
 @contextmanager
 def open_prediction(path: Path, form: PredictionForm, coding: PredictedCoding, *, n_classes: int,
-                    max_pixels: int) -> Iterator[OpenPrediction]:
+                    max_pixels: int, plane: int = -1, volume_rows: str | None = None) -> Iterator[OpenPrediction]:
     """The prediction in a file, open for reading by windows in bounded memory: .npy is mapped, of TIFF only the strips
-    or tiles that are needed are decoded, other files are decoded whole.
+    or tiles that are needed are decoded, other files are decoded whole. Of a volume the one `plane` is taken.
 
     Raises:
         MaskError, ImageFileError, ScoreError: the file cannot be read, or its shape does not fit; the message names it.
     """
     array = path.suffix.lower() in ARRAYS
+    if plane >= 0:
+        yield _of_volume(path, form, coding, n_classes, plane, volume_rows)
+        return
+    if path.name.lower().endswith(tuple(VOLUMES)):
+        raise ScoreError(f"{path}: is a volume. Its planes are scored as images: the images table needs source_id (the "
+                         "volume's name) and slice (the number of the plane).")
     with ExitStack() as files:
         if form.kind == LABELS and array:
             values = np.squeeze(load_array(path, form.key))
@@ -80,6 +87,28 @@ def open_prediction(path: Path, form: PredictionForm, coding: PredictedCoding, *
                 raise ScoreError(f"{path}: the bands of a picture are its last axis; use channels=last.")
             yield OpenPrediction(path, image.shape, bands,
                                  lambda rows, columns: np.moveaxis(image.read(rows, columns), -1, 0))
+
+
+def _of_volume(path: Path, form: PredictionForm, coding: PredictedCoding, n_classes: int, plane: int,
+               volume_rows: str | None) -> OpenPrediction:
+    """One plane of a volume: class ids x, y, z in NIfTI, or channels x z x y x x in .npz, as nnU-Net writes both."""
+    if volume_rows is None:
+        raise ScoreError(f"{path}: is a volume; say which of its axes the rows of your masks follow: volume_rows=y "
+                         "(slices as SimpleITK reads them) or volume_rows=x (slices of nibabel's array).")
+    nifti = path.name.lower().endswith(tuple(VOLUMES))
+    if nifti != (form.kind == LABELS):
+        raise ScoreError(f"{path}: volumes are class ids in NIfTI (kind=labels), or probabilities or logits in .npz.")
+    volume = read_volume(path) if nifti else np.moveaxis(load_array(path, form.key), 1, -1)
+    if volume.ndim != (3 if nifti else 4) or plane >= volume.shape[-1]:
+        raise ScoreError(f"{path}: has the shape {volume.shape}, and plane {plane} is asked for.")
+    found = volume[..., plane]                            # x x y, or channels x y x x
+    if (volume_rows == "y") == nifti:
+        found = np.swapaxes(found, -1, -2)
+    if nifti:
+        ids = coding.ids(_whole(np.array(found), path))
+        return OpenPrediction(path, ids.shape, 1, lambda rows, columns: ids[rows, columns])
+    channels = _classes_first(np.array(found), path, form, n_classes)
+    return OpenPrediction(path, channels.shape[1:], len(channels), lambda rows, columns: channels[:, rows, columns])
 
 
 def load_array(path: Path, key: str | None) -> NDArray[Any]:

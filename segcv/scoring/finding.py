@@ -5,36 +5,40 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import takewhile
 from pathlib import Path
 
 import pandas as pd
 
 from segcv.errors import ScoreError, TableError
-from segcv.scoring.arrays import ARRAYS, PICTURES
-from segcv.tables import read_csv
+from segcv.scoring.arrays import ARRAYS, PICTURES, VOLUMES
+from segcv.scoring.forms import LABELS
+from segcv.tables import image_id_of, read_csv
 
 CELL = ("candidate", "repeat", "fold", "seed")
 NUMBERS = ("repeat", "fold", "seed")
 COLUMNS = (*CELL, "image_id", "path")
+NNUNET = "fold_{fold}/validation"        # where nnU-Net leaves the predictions of what each fold held out
 SHOWN = 3
 _PLACE = re.compile(r"\{([a-z_]+)\}")
-_FITS = {"candidate": r"[^/]+", "repeat": r"\d+", "fold": r"\d+", "seed": r"\d+", "image_id": r".+"}
+_FITS = {"candidate": r"[^/]+", "repeat": r"\d+", "fold": r"\d+", "seed": r"\d+", "image_id": r".+?"}
 _PATH_COLUMNS = ("prediction_path", "pred_path")
 
 
-def find_predictions(where: str) -> pd.DataFrame:
+def find_predictions(where: str, *, kind: str = LABELS) -> pd.DataFrame:
     """The predictions that `where` names: candidate, repeat, fold, seed ("" where it does not say), image_id, path.
 
     `where` is a folder (image_id = path below it without suffix), a path with places such as
-    `root/{candidate}/fold-{fold}/seed-{seed}/{image_id}.png`, or a CSV with image_id or image_path, prediction_path,
-    and maybe columns of the cell. Rows are sorted; hidden files are left out.
+    `root/{candidate}/fold-{fold}/seed-{seed}/{image_id}.png`, a CSV with image_id or image_path, prediction_path, and
+    maybe columns of the cell, or a results folder of nnU-Net, of which each fold's validation folder is taken: its
+    masks or volumes, or the .npz beside them where `kind` is not labels. Rows are sorted; hidden files are left out.
 
     Raises:
         ScoreError: nothing is there, or two files are the prediction of one image in one run.
         TableError: the table cannot be read or lacks a column.
     """
-    found = _of_table(Path(where)) if where.lower().endswith(".csv") else _of_places(where)
+    found = _of_table(Path(where)) if where.lower().endswith(".csv") else _of_places(_nnunet(where), kind)
     found = found.sort_values([*CELL, "image_id", "path"], kind="stable", ignore_index=True)
     twice = found.duplicated([*CELL, "image_id"], keep=False)
     if twice.any():
@@ -46,14 +50,21 @@ def find_predictions(where: str) -> pd.DataFrame:
     return found
 
 
-def match_images(found: pd.DataFrame, image_ids: Sequence[str], *, where: str) -> pd.DataFrame:
-    """`found` with image ids of the images table: equal ones, or equal but for the folders that all images share.
+def _nnunet(where: str) -> str:
+    """The path with places of a results folder of nnU-Net; another path as it is."""
+    return f"{where}/{NNUNET}" if "{" not in where and any(Path(where).glob("fold_*/validation")) else where
+
+
+def match_images(found: pd.DataFrame, images: pd.DataFrame, *, where: str) -> pd.DataFrame:
+    """`found` with image ids of the images table: equal ones, or equal but for the folders that all images share. A
+    volume, named like a source_id, is the prediction of each of that source's images, in `plane` by their `slice`.
 
     Raises:
         ScoreError: a prediction belongs to no image.
     """
-    known = set(image_ids)
-    shared = _shared_folder(image_ids)
+    image_ids = images["image_id"].tolist()
+    known, shared = set(image_ids), _shared_folder(image_ids)
+    found = _by_plane(found, images, known | {name.removeprefix(shared) for name in known})
     named = found["image_id"].map(lambda name: name if name in known else f"{shared}{name}")
     strange = ~named.isin(known)
     if strange.any():
@@ -63,6 +74,24 @@ def match_images(found: pd.DataFrame, image_ids: Sequence[str], *, where: str) -
                          f"{min(known)}), never by order; if their names add something, say where it stands: "
                          "predictions='FOLDER/{image_id}_pred.png'; or list image_id,prediction_path in a CSV.")
     return found.assign(image_id=named)
+
+
+def _by_plane(found: pd.DataFrame, images: pd.DataFrame, names: AbstractSet[str]) -> pd.DataFrame:
+    """One row per image where a volume was found, with the number of its plane; -1 for files of one image."""
+    found = found.assign(plane=-1)
+    if not {"source_id", "slice"} <= set(images.columns):
+        return found
+    volumes = found["image_id"].isin(set(images["source_id"]) - {""}) & ~found["image_id"].isin(names)
+    if not volumes.any():
+        return found
+    wrong = images[~images["slice"].astype("str").str.fullmatch(r"\d+")]
+    if len(wrong):
+        raise TableError(f"{wrong['image_id'].iloc[0]}: slice is {wrong['slice'].iloc[0]!r}, and must be the number of "
+                         "its plane in the volume, from 0 on.")
+    slices = images[["image_id", "source_id", "slice"]].rename(columns={"image_id": "slice_id"})
+    planes = found[volumes].merge(slices, left_on="image_id", right_on="source_id")
+    planes = planes.assign(image_id=planes["slice_id"], plane=planes["slice"].astype("int64"))
+    return pd.concat([found[~volumes], planes[found.columns]], ignore_index=True)
 
 
 def refuse_missing(image_ids: Sequence[str], there: pd.Series, *, where: str) -> None:
@@ -89,8 +118,7 @@ def _of_table(table: Path) -> pd.DataFrame:
         raise TableError(f"{table}: {paths} is blank in {len(blank)} of {len(frame)} rows (line {blank[0] + 2}, "
                          f"{frame[ids][blank[0]]}). Every image needs its prediction, or is missing.")
     folder = table.absolute().parent
-    named = frame[ids] if ids == "image_id" else frame[ids].map(
-        lambda path: Path(os.path.normpath(path)).with_suffix("").as_posix())
+    named = frame[ids] if ids == "image_id" else frame[ids].map(image_id_of)
     cells = {name: frame[name].str.strip() if name in frame.columns else "" for name in CELL}
     for name in NUMBERS:
         if name in frame.columns and not frame[name].str.strip().str.fullmatch(r"\d+").all():
@@ -100,7 +128,7 @@ def _of_table(table: Path) -> pd.DataFrame:
                          "path": [os.path.normpath(folder / path) for path in frame[paths]]}, columns=list(COLUMNS))
 
 
-def _of_places(where: str) -> pd.DataFrame:
+def _of_places(where: str, kind: str) -> pd.DataFrame:
     pattern = where.rstrip("/")
     unknown = [name for name in _PLACE.findall(pattern) if name not in _FITS]
     if unknown:
@@ -112,7 +140,10 @@ def _of_places(where: str) -> pd.DataFrame:
     root = Path(*parts[:fixed]) if fixed else Path()
     if not root.is_dir():
         raise ScoreError(f"{root}: there is no such folder (predictions={where}).")
-    fits = _expression("/".join(parts[fixed:]), any_suffix=free)
+    kinds = ARRAYS | PICTURES | VOLUMES
+    if where.endswith(f"/{NNUNET}"):
+        kinds = kinds - ARRAYS if kind == LABELS else frozenset({".npz"})
+    fits = _expression("/".join(parts[fixed:]), suffixes=kinds if free else frozenset())
     rows = []
     for path in _files(root):
         place = fits.fullmatch(path.relative_to(root).as_posix())
@@ -122,11 +153,11 @@ def _of_places(where: str) -> pd.DataFrame:
                          told["image_id"], str(path)])
     if not rows:
         raise ScoreError(f"{where}: there is no prediction: no file in {root} fits"
-                         f"{' (known kinds: ' + ', '.join(sorted(ARRAYS | PICTURES)) + ')' if free else ''}.")
+                         f"{' (known kinds: ' + ', '.join(sorted(kinds)) + ')' if free else ''}.")
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
-def _expression(pattern: str, *, any_suffix: bool) -> re.Pattern[str]:
+def _expression(pattern: str, *, suffixes: AbstractSet[str]) -> re.Pattern[str]:
     """The pattern as a regular expression; a place that comes twice must hold the same."""
     text, seen, at = "", set(), 0
     for place in _PLACE.finditer(pattern):
@@ -136,8 +167,8 @@ def _expression(pattern: str, *, any_suffix: bool) -> re.Pattern[str]:
         seen.add(name)
         at = place.end()
     text += re.escape(pattern[at:])
-    if any_suffix:
-        text += "(?i:" + "|".join(re.escape(suffix) for suffix in sorted(ARRAYS | PICTURES)) + ")"
+    if suffixes:
+        text += "(?i:" + "|".join(re.escape(suffix) for suffix in sorted(suffixes)) + ")"
     return re.compile(text)
 
 

@@ -26,8 +26,8 @@ def score_item(item: Item, reading: Reading, *, at_once: int = AT_ONCE) -> Score
     tally = Tally(reading)
     metrics: dict[str, NDArray[Any]] = {}
     with (open_mask(item.mask, max_pixels=limit) as truth_file,
-          open_prediction(item.prediction, form, reading.coding, n_classes=labels.n_classes,
-                          max_pixels=limit) as prediction):
+          open_prediction(item.prediction, form, reading.coding, n_classes=labels.n_classes, max_pixels=limit,
+                          plane=item.plane, volume_rows=reading.volume_rows) as prediction):
         height, width = truth_file.shape
         try:
             check_sizes(prediction.shape, (height, width), rule=reading.size)

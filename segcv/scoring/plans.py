@@ -24,7 +24,7 @@ class RunPlan:
     repeat: int
     fold: int
     seed: int
-    rows: pd.DataFrame               # images table with a column path
+    rows: pd.DataFrame               # images table with columns path and plane (of a volume; -1: the file is one image)
     left_alone: int                  # predictions of images that this run does not hold out
 
 
@@ -41,7 +41,7 @@ def plan_runs(found: pd.DataFrame, images: pd.DataFrame, *, roles: pd.DataFrame 
         ConfigError: a cell is not said, or said without effect.
         ScoreError: a prediction belongs to no image, or an image that is to be scored has none.
     """
-    found = match_images(found, images["image_id"].tolist(), where=where)
+    found = match_images(found, images, where=where)
     found = _named(found, where, name)
     found = _numbered(found, "seed", seed, otherwise=0, where=where)
     repeats = 1 if roles is None else int(roles["repeat"].max()) + 1
@@ -63,7 +63,7 @@ def plan_runs(found: pd.DataFrame, images: pd.DataFrame, *, roles: pd.DataFrame 
         for number, ids in held_out.items():
             mine = rows[rows["fold"].eq(number)] if by_fold else rows
             refuse_missing(ids, mine["image_id"], where=f"{where} (fold {number})" if len(held_out) > 1 else where)
-            table = images.merge(mine[["image_id", "path"]], on="image_id")
+            table = images.merge(mine[["image_id", "path", "plane"]], on="image_id")
             table = table[table["image_id"].isin(ids)].sort_values("image_id", ignore_index=True)
             table = table if "source_id" in table else table.assign(source_id="")
             plans.append(RunPlan(str(candidate), cell[0], number, cell[1], table, len(mine) - len(table)))

@@ -34,7 +34,7 @@ def check_held_out(scored: pd.DataFrame, images: pd.DataFrame, where: str, *, ca
 
     `where`: a text file with an image a line, a CSV with image_id or image_path (and maybe fold, repeat, and role,
     of which `train` counts), or a JSON list of {"train": [...]}, one entry a fold; {fold}, {seed}, {repeat} and
-    {candidate} in it are filled in. Names are image ids, paths, or file names where these are unique.
+    {candidate} in it are filled in. Names are image ids, paths, file names where these are unique, or source ids.
 
     Raises:
         ScoreError: an image that is scored is in the list, or the list names no image of the table.
@@ -43,7 +43,7 @@ def check_held_out(scored: pd.DataFrame, images: pd.DataFrame, where: str, *, ca
     for place, value in (("candidate", candidate), ("repeat", repeat), ("fold", fold), ("seed", seed)):
         where = where.replace(f"{{{place}}}", str(value))
     names = _read(Path(where), repeat=repeat, fold=fold)
-    trained = _known(names, images["image_id"].tolist(), where)
+    trained = _known(names, images, where)
     if not trained:
         raise ScoreError(f"{where}: none of its {len(names)} names is an image of the table ({names[0]} is not one "
                          f"like {images['image_id'].iloc[0]}), so it proves nothing. Write image ids.")
@@ -99,18 +99,23 @@ def _of_json(path: Path, fold: int) -> list[str]:
     return [str(name) for name in data[fold]["train"]]
 
 
-def _known(names: list[str], image_ids: list[str], where: str) -> set[str]:
-    """The images that the names mean: an id, a path that ends in one, or the last part of exactly one id."""
+def _known(names: list[str], images: pd.DataFrame, where: str) -> set[str]:
+    """The images that the names mean: an id, a path that ends in one, the last part of exactly one id, or a source."""
+    image_ids: list[str] = images["image_id"].tolist()
     known = set(image_ids)
+    of_source = images.groupby("source_id")["image_id"].agg(set).to_dict() if "source_id" in images else {}
     by_name: dict[str, list[str]] = {}
     for image_id in image_ids:
         by_name.setdefault(PurePosixPath(image_id).name, []).append(image_id)
-    found = set()
+    found: set[str] = set()
     for name in names:
         pure = PurePosixPath(name.replace("\\", "/"))
         bare = PurePosixPath(*pure.parts[:-1], pure.stem) if pure.suffix.lower() in _SUFFIXES else pure
         ways = [name, *("/".join(bare.parts[start:]) for start in range(len(bare.parts)))]
         hit = next((way for way in ways if way in known), None)
+        if hit is None and name in of_source:
+            found |= of_source[name]
+            continue
         same_name = by_name.get(bare.name, [])
         if hit is None and len(same_name) > 1:
             raise ScoreError(f"{where}: {name} may be {' or '.join(same_name[:SHOWN])}. Write image ids.")

@@ -43,12 +43,13 @@ def units_of(rows: pd.DataFrame, run_id: str) -> list[Item | Source]:
     Raises:
         ScoreError: overlapping patches cannot be put together; see `scored_ids`.
     """
+    rows = rows if "plane" in rows else rows.assign(plane=-1)
     ordered = rows.assign(scored_id=scored_ids(rows)).sort_values(["scored_id", "image_id"], kind="stable")
     alone = ordered[ordered["scored_id"].eq(ordered["image_id"])]
-    columns = (alone[name] for name in ("image_id", "group_id", "source_id", "mask_path", "path"))
+    columns = (alone[name] for name in ("image_id", "group_id", "source_id", "mask_path", "path", "plane"))
     units: dict[str, Item | Source] = {
-        image_id: Item(run_id, image_id, group_id, source_id, Path(mask), Path(path))
-        for image_id, group_id, source_id, mask, path in zip(*columns, strict=True)}
+        image_id: Item(run_id, image_id, group_id, source_id, Path(mask), Path(path), int(plane))
+        for image_id, group_id, source_id, mask, path, plane in zip(*columns, strict=True)}
     for source_id, inside in ordered[~ordered["scored_id"].isin(units)].groupby("scored_id", sort=True):
         patches = sorted((Patch(row["image_id"], place_of(row), Path(row["mask_path"]), Path(row["path"]))
                           for _, row in inside.iterrows()), key=lambda patch: (patch.place, patch.image_id))

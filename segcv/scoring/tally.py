@@ -32,6 +32,7 @@ class Item:
     source_id: str
     mask: Path
     prediction: Path
+    plane: int = -1               # of a volume; -1: the file is one image
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,8 @@ class Reading:
     """How masks and predictions are read and compared; the same for all items of a command.
 
     `metrics`: boundary metrics to add to the scores; distances and `tolerance` in the units of `spacing` (the distance
-    of pixel centres down and across). `histograms`: keep those of probabilities.
+    of pixel centres down and across). `histograms`: keep those of probabilities. `volume_rows`: the axis of a volume,
+    x or y, that the rows of masks follow.
     """
 
     labels: LabelMap
@@ -51,8 +53,11 @@ class Reading:
     spacing: tuple[float, float] = (1.0, 1.0)
     tolerance: float | None = None
     histograms: bool = True
+    volume_rows: str | None = None
 
     def __post_init__(self) -> None:
+        if self.volume_rows not in (None, "x", "y"):
+            raise ConfigError(f"volume_rows={self.volume_rows} is not known; rows of masks follow x or y.")
         strange = [name for name in self.metrics if name not in BOUNDARY_METRICS]
         if strange:
             raise ConfigError(f"metrics={strange[0]} is not known; beside the counts there are "

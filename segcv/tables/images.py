@@ -41,7 +41,7 @@ def read_images(table: Path) -> pd.DataFrame:
     _refuse_blanks(frame, table)
     frame = _once(frame, table)
     if "image_id" not in frame.columns:
-        frame.insert(0, "image_id", [_image_id(path) for path in frame["image_path"]])
+        frame.insert(0, "image_id", [image_id_of(path) for path in frame["image_path"]])
     _refuse_unsafe_ids(frame["image_id"].tolist(), table)
     _refuse_shared_ids(frame, table)
     folder = table.absolute().parent
@@ -102,7 +102,7 @@ def find_images(where: Path) -> pd.DataFrame:
         if "image_path" not in frame.columns:
             raise TableError(f"{where}: column image_path is missing; found {', '.join(frame.columns)}.")
         if "image_id" not in frame.columns:
-            frame.insert(0, "image_id", [_image_id(path) for path in frame["image_path"]])
+            frame.insert(0, "image_id", [image_id_of(path) for path in frame["image_path"]])
         _refuse_unsafe_ids(frame["image_id"].tolist(), where)
         _refuse_shared_ids(frame, where)
         folder = where.absolute().parent
@@ -124,8 +124,8 @@ def write_images(frame: pd.DataFrame, table: Path, *, seen_from: Path | None = N
     IMAGES.write(relative, table)
 
 
-def _image_id(path: str) -> str:
-    """Path without suffix, '/' as separator, without leading '/', drive or '..'."""
+def image_id_of(path: str) -> str:
+    """The image_id of an image_path: without suffix, '/' as separator, without leading '/', drive or '..'."""
     pure = PurePosixPath(os.path.normpath(path).replace("\\", "/"))
     parts = [part for part in pure.with_suffix("").parts if part not in ("/", "..") and not part.endswith(":")]
     return "/".join(parts)
