@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from segcv.metrics import (
     METRICS,
+    boundary_means,
     cells_by_state,
     class_scores,
     false_alarm_rate,
@@ -27,7 +28,6 @@ from segcv.metrics import (
     miou_image,
     miou_pooled,
     miss_rate,
-    penalised,
     pixel_accuracy,
     policy_span,
     pooled_scores,
@@ -97,21 +97,16 @@ def _outlines(name: str, values: FloatArray, scores: RunScores, chosen: Sequence
               spacing: tuple[float, float]) -> dict[str, Any]:
     """A boundary metric: its cells (inf as text), means over images, and of how many cells one side was missing."""
     diagonals = np.array([image_diagonal((int(height), int(width)), spacing=spacing) for height, width in scores.sizes])
-    filled = penalised(values, penalty=diagonals[:, None]) if name in DISTANCES else values       # images x classes
-    defined = ~np.isnan(filled)
-    number = defined.sum(axis=0)
-    mean = np.divide(np.where(defined, filled, 0).sum(axis=0), number, out=np.full(number.shape, np.nan),
-                     where=number > 0)                                                             # classes
-    kept = mean[list(chosen)]
-    one_side = defined & ((scores.counts.truth == 0) != (scores.counts.predicted == 0))
+    means = boundary_means(values, scores.counts, penalty=diagonals)
+    kept = means.mean[list(chosen)]
     return {
         f"{name}_per_image_and_class": [["inf" if math.isinf(cell) else cell for cell in row] for row in
                                         values.tolist()],
-        f"mean_{name}_per_class_over_images": mean.tolist(),
+        f"mean_{name}_per_class_over_images": means.mean.tolist(),
         f"mean_{name}": float(np.nanmean(kept)) if not np.isnan(kept).all() else math.nan,
-        f"n_{name}_missed_per_class": (one_side & (scores.counts.predicted == 0)).sum(axis=0).tolist(),
-        f"n_{name}_false_alarm_per_class": (one_side & (scores.counts.truth == 0)).sum(axis=0).tolist(),
-        f"n_{name}_both_empty_per_class": (~defined).sum(axis=0).tolist(),
+        f"n_{name}_missed_per_class": means.missed.tolist(),
+        f"n_{name}_false_alarm_per_class": means.false_alarms.tolist(),
+        f"n_{name}_both_empty_per_class": means.both_empty.tolist(),
     }
 
 
