@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import warnings
-from pathlib import PurePosixPath
 
 import pandas as pd
 
@@ -50,7 +49,7 @@ def name_groups(image_ids: pd.Series, pattern: str) -> pd.Series:
     elif "/" in pattern:
         names = image_ids
     else:
-        names = image_ids.map(lambda image_id: PurePosixPath(image_id).name)
+        names = image_ids.map(lambda image_id: image_id.rsplit("/", 1)[-1])
     matches = names.map(compiled.search)
     found = matches.map(lambda match: (match.group(field) or "").strip("/_- ") if match else "").astype(object)
     if len(image_ids) and not found.ne("").any():
@@ -87,5 +86,5 @@ def _compiled(pattern: str) -> tuple[re.Pattern[str], str | int]:
 
 
 def _without_places(image_id: str) -> str:
-    parts = PurePosixPath(image_id).parts
-    return "/".join([part for part in parts[:-1] if part.lower() not in _PLACES] + list(parts[-1:]))
+    *folders, name = image_id.split("/")
+    return "/".join([part for part in folders if part.lower() not in _PLACES] + [name])

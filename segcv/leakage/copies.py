@@ -32,8 +32,9 @@ def content_codes(facts: Facts, column: str, *, without: str | None = None) -> C
     if without is None:
         several = np.bincount(code[filled], minlength=size) > 1
     else:
-        pairs = np.unique(np.stack([code[filled], codes_of(facts.profile[without])[filled]]), axis=1)
-        several = np.bincount(pairs[0], minlength=size) > 1
+        other = codes_of(facts.profile[without])[filled]
+        pairs = np.unique(code[filled] * (int(other.max(initial=0)) + 1) + other)
+        several = np.bincount(pairs // (int(other.max(initial=0)) + 1), minlength=size) > 1
     return np.where(filled & several[np.maximum(code, 0)], code, -1) if size else code
 
 
@@ -66,8 +67,9 @@ def labels_differ(facts: Facts, code: Codes) -> NDArray[np.int64]:
     assert facts.profile is not None
     rows = np.flatnonzero(code >= 0)
     labels = codes_of(facts.profile["labels_hash"])
-    pairs, first = np.unique(np.stack([code[rows], labels[rows]]), axis=1, return_index=True)
-    again = np.flatnonzero(pairs[0][1:] == pairs[0][:-1]) + 1
+    width = int(labels.max(initial=0)) + 1
+    pairs, first = np.unique(code[rows] * width + labels[rows], return_index=True)
+    again = np.flatnonzero(pairs[1:] // width == pairs[:-1] // width) + 1
     return np.asarray(rows[first[again]], np.int64)
 
 

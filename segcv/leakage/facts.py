@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ from segcv.leakage.folds import Folds
 from segcv.leakage.runs_read import RunFacts
 
 Codes = NDArray[np.int64]
+Kept = TypeVar("Kept")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +37,13 @@ class Facts:
     max_distance: int | None = 5               # bits, of near-duplicates; None: not looked for
     turns: bool = True                         # near-duplicates also among flipped and turned copies
     declared_levels: tuple[str, ...] = ()      # coarser id columns that the user says must stay whole
+    _kept: dict[str, Any] = field(default_factory=dict, init=False)      # what several checks need, worked out once
+
+    def once(self, name: str, work: Callable[[Facts], Kept]) -> Kept:
+        """What `work` makes of these facts; later calls with the same name give the same again."""
+        if name not in self._kept:
+            self._kept[name] = work(self)
+        return cast(Kept, self._kept[name])
 
     def known(self) -> set[str]:
         """Names of the parts that are there."""

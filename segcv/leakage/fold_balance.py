@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from segcv.leakage.contents import class_pixels, groups_with
 from segcv.leakage.facts import Facts, codes_of
 from segcv.leakage.finding import WARN, Finding
 from segcv.leakage.words import some
@@ -24,29 +25,6 @@ def find(facts: Facts) -> Iterator[Finding]:
     yield from _untrained(facts, pixels)
     if facts.folds.each_once and not facts.folds.known_groups:
         yield from _uneven(facts, pixels)
-
-
-def class_pixels(facts: Facts) -> Floats:
-    """Labelled pixels, images x classes."""
-    assert facts.masks is not None and facts.images is not None
-    masks = facts.masks[facts.masks["class_id"] >= 0]
-    ids = facts.images["image_id"]
-    classes = int(masks["class_id"].max()) + 1 if len(masks) else 0
-    found = np.zeros((len(ids), classes))
-    order = masks["image_id"].to_numpy(object)
-    row = _rows(ids.to_numpy(object), order)
-    found[row, masks["class_id"].to_numpy(np.int64)] = masks["pixels"].to_numpy(np.float64)
-    return found
-
-
-def _rows(ids: NDArray[np.object_], asked: NDArray[np.object_]) -> NDArray[np.int64]:
-    """The row of each asked id; quick where every id is asked as often and in order."""
-    import pandas as pd
-
-    times, rest = divmod(len(asked), len(ids)) if len(ids) else (0, 1)
-    if not rest and times and np.array_equal(asked[::times], ids) and np.array_equal(asked[times - 1::times], ids):
-        return np.repeat(np.arange(len(ids)), times)
-    return np.asarray(pd.Index(ids).get_indexer(pd.Index(asked)), np.int64)
 
 
 def _untrained(facts: Facts, pixels: Floats) -> Iterator[Finding]:
@@ -107,15 +85,10 @@ def _avoidably_empty(load: Floats, total: Floats, facts: Facts, pixels: Floats, 
 
 
 def _groups_with(facts: Facts, pixels: Floats) -> NDArray[np.int64] | None:
-    """Groups that have each class; images count as groups where none is given."""
+    """Number of groups that have each class; None where images lack a group."""
     assert facts.images is not None
     group = codes_of(facts.images["group_id"])
-    if (group < 0).any():
-        return None
-    has = np.zeros((int(group.max()) + 1, pixels.shape[1]), bool)
-    rows, classes = np.nonzero(pixels > 0)
-    has[group[rows], classes] = True
-    return np.asarray(has.sum(axis=0), np.int64)
+    return None if (group < 0).any() else np.asarray(groups_with(group, pixels).sum(axis=0), np.int64)
 
 
 def _floor(amounts: Floats, group: NDArray[np.int64], folds: int) -> Floats:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
 
+from segcv.leakage.contents import class_pixels, groups_with
 from segcv.leakage.facts import Facts, codes_of
 from segcv.leakage.finding import NOTE, WARN, Finding
 from segcv.leakage.words import some
@@ -44,12 +44,9 @@ def _giants(facts: Facts, group: np.ndarray, names: list[str], folds: int) -> It
 
 
 def _rare_classes(facts: Facts, group: np.ndarray, names: list[str], folds: int) -> Iterator[Finding]:
-    assert facts.masks is not None and facts.images is not None
-    filled = facts.masks[(facts.masks["pixels"] > 0) & (facts.masks["class_id"] >= 0)]
-    place = pd.Index(facts.ids).get_indexer(pd.Index(filled["image_id"]))
-    pairs = np.unique(np.stack([filled["class_id"].to_numpy(np.int64), group[place]]), axis=1)
-    classes, groups = np.unique(pairs[0], return_counts=True)
-    alone = [(c, names[pairs[1][pairs[0] == c][0]]) for c, count in zip(classes, groups, strict=True) if count == 1]
+    has = groups_with(group, class_pixels(facts))                                   # groups x classes
+    groups = has.sum(axis=0)
+    alone = [(int(c), names[int(has[:, c].argmax())]) for c in np.flatnonzero(groups == 1)]
     if alone and len(names) > 1:
         told = [f"class {_class(facts, c)} occurs in group {name} only" for c, name in alone]
         yield Finding(
@@ -57,8 +54,7 @@ def _rare_classes(facts: Facts, group: np.ndarray, names: list[str], folds: int)
             "Where that group is held out the class was never trained, in all other folds its score is undefined.",
             "Leave the class out of the mean, or bring more groups that have it.", evidence="the masks",
             examples=tuple(told[:3]))
-    few = [f"class {_class(facts, c)} in {count}" for c, count in zip(classes, groups, strict=True)
-           if 1 < count < folds]
+    few = [f"class {_class(facts, c)} in {count}" for c, count in enumerate(groups) if 1 < count < folds]
     if few and facts.folds is not None and facts.folds.each_once and folds <= len(names):
         yield Finding(
             NAME, "class in few groups", NOTE, f"classes in fewer groups than the {folds} folds: {some(few)}",

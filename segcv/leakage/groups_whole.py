@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from segcv.leakage.facts import Codes, Facts, codes_of
+from segcv.leakage.facts import Codes, Facts, codes_of, whole_in_a_group
 from segcv.leakage.finding import FAIL, NOTE, WARN, Finding
 from segcv.leakage.touched import Touched, touched_by_code
 from segcv.leakage.words import pair_texts, share_text, some, where_text
@@ -109,5 +109,4 @@ def _is_level(code: Codes, finest: Codes) -> bool:
     if values < 2 or values == int(filled.sum()):
         return False
     grouped = filled & (finest >= 0)
-    pairs = np.unique(np.stack([finest[grouped], code[grouped]]), axis=1)
-    return bool(len(np.unique(pairs[0])) == pairs.shape[1])            # each group within one value
+    return bool(whole_in_a_group(finest[grouped], code[grouped]).all())          # each group within one value

@@ -61,6 +61,10 @@ class LookAlikes:
 
 def look_alikes(facts: Facts) -> LookAlikes:
     """The verified near-duplicates among all images."""
+    return facts.once("look_alikes", _look_alikes)
+
+
+def _look_alikes(facts: Facts) -> LookAlikes:
     assert facts.looks is not None and facts.profile is not None and facts.max_distance is not None
     content = "pixels_hash" if "pixels_hash" in facts.profile.columns else "image_hash"
     pixels = facts.profile[content]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 import numpy as np
 import pandas as pd
@@ -173,8 +172,11 @@ def _names(ids: pd.Series) -> tuple[pd.Series, NDArray[np.float64]]:
     """Sequence and number that each name tells; NaN for names without a number, and for positions of tiles."""
     sources, numbers = [], np.full(len(ids), np.nan)
     for row, image_id in enumerate(ids):
-        parts = PurePosixPath(image_id).parts
-        name = "/".join([part for part in parts[:-1] if part.lower() not in _PLACES] + list(parts[-1:]))
+        *folders, last = image_id.split("/")
+        if not last[-1:].isdigit():
+            sources.append("")
+            continue
+        name = "/".join([part for part in folders if part.lower() not in _PLACES] + [last])
         match = None if _POSITIONS.search(name) else _FRAME.search(name)
         sources.append(match.group("source").strip("/_- ") if match else "")
         if match:
