@@ -1,4 +1,4 @@
-"""Every array of metric_vectors.json beside the checkout, by the check that its kind needs; each has a public thread."""
+"""Every array of metric_vectors.json beside the checkout, by the check that its kind needs; each has a thread."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def batch(vector: Vector, _: Path) -> None:
     counts = counts_from_confusion(np.stack([confusion(t, p, n_classes=2, void=None) for t, p in pairs]))
     assert metrics.dice(counts)[:, 1] == pytest.approx(vector["dice_per_image"])
     distances = border_distances(pairs[1][0] == 1, pairs[1][1] == 1)
-    by_hand = np.sqrt([2, 5, 5, 8])                     # from one square of 2 x 2 to the other, which touches its corner
+    by_hand = np.sqrt([2, 5, 5, 8])                     # between two squares of 2 x 2 that touch at a corner
     assert np.sort(distances.from_truth) == pytest.approx(by_hand)
     assert metrics.hd95_max(distances) == pytest.approx(by_hand[2] + 0.85 * (by_hand[3] - by_hand[2]))
 
