@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from segcv.errors import RunError
-from segcv.tables import held, locks, owner
+from segcv.tables import held, locks, make_once, owner
 
 
 @pytest.fixture(autouse=True)
@@ -104,3 +104,37 @@ def test_those_who_wait_go_one_after_another(tmp_path: Path):
     for thread in threads:
         thread.join(10)
     assert not inside and not any(thread.is_alive() for thread in threads)
+
+
+def build(folder: Path, began: threading.Event, go: threading.Event, made: Path) -> None:
+    def fill(beside: Path) -> None:
+        (beside / "first").touch()
+        began.set()
+        go.wait()
+        (beside / "second").touch()
+
+    if make_once(folder, fill):
+        made.write_text("x")
+
+
+def test_of_several_that_build_one_folder_the_next_takes_over_when_the_first_is_killed(tmp_path: Path):
+    """The folder is not there until it is whole, it is built once, and nothing of the killed builder is left."""
+    spawn = multiprocessing.get_context("spawn")
+    began, go = spawn.Event(), spawn.Event()
+    builders = [spawn.Process(target=build, args=(tmp_path / "cache", began, go, tmp_path / f"made-{number}"))
+                for number in range(3)]
+    builders[0].start()
+    began.wait()
+    for builder in builders[1:]:
+        builder.start()
+    began.clear()
+    builders[0].kill()
+    assert began.wait(30) and not (tmp_path / "cache").exists()
+    go.set()
+    for builder in builders:
+        builder.join(30)
+
+    assert [builder.exitcode for builder in builders] == [-9, 0, 0]
+    assert sorted(path.name for path in (tmp_path / "cache").iterdir()) == ["first", "second"]
+    assert len(list(tmp_path.glob("made-*"))) == 1
+    assert not list(tmp_path.glob(".cache-*"))
