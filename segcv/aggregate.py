@@ -69,12 +69,13 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
     typed = kept_overrides(config["overrides"])
     target = settings.target or split.target
     summary = summarise(
-        scores_of(settings, sweep), table_of(sweep), folds=split.folds, repeats=split.repeats,
+        scores_of(settings, sweep, split), table_of(sweep), folds=split.folds, repeats=split.repeats,
         seeds=settings.seeds if settings.seeds is not None else sorted({record.seed for record in sweep}),
         class_names=split.class_names, images=split.images, masks=split.masks[split.masks["class_id"] >= 0],
         roles=split.roles if split.roles["role"].eq("train").any() else None,
         train_scores=train_scores_of(settings, sweep),
-        leaking=(scores_of(settings, leaking), table_of(leaking)) if leaking and not split.known_groups else None,
+        leaking=((scores_of(settings, leaking, split_of(leaking[0])), table_of(leaking))
+                 if leaking and not split.known_groups else None),
         target=target, level=settings.level, allow_missing=settings.allow_missing, overrides=typed,
         command=f"python -m segcv.{'evaluate' if first.trained_elsewhere else 'train'}")
     marks: tuple[str, ...] = () if target == split.target else (
@@ -166,20 +167,23 @@ def split_of(record: RunRecord) -> Split:
     return split
 
 
-def scores_of(settings: AggregateCommand, sweep: Sweep) -> pd.DataFrame:
-    """The scores of all runs of a sweep, each of exactly the images that its fold holds out."""
+def scores_of(settings: AggregateCommand, sweep: Sweep, split: Split) -> pd.DataFrame:
+    """The scores of all runs of a sweep, each of exactly the images that its fold of the split holds out."""
     import pandas as pd
 
     from segcv.scoring import read_scores, scored_ids
     from segcv.splits import fold_roles
 
-    split = split_of(sweep[0])
     tables = []
+    held_out: dict[tuple[int, int], set[str]] = {}
     for record in sweep:
         scores = read_scores(Path(settings.runs) / record.run_id)
-        roles = fold_roles(split, record.repeat, record.fold)
-        wrong = set(scores["image_id"]) ^ set(scored_ids(roles[roles["role"] == "held_out"]))
-        if wrong or set(scores["run_id"]) != {record.run_id}:
+        cell = (record.repeat, record.fold)
+        if cell not in held_out:
+            roles = fold_roles(split, *cell)
+            held_out[cell] = set(scored_ids(roles[roles["role"] == "held_out"]))
+        wrong = set(scores["image_id"].unique()) ^ held_out[cell]
+        if wrong or set(scores["run_id"].unique()) != {record.run_id}:
             raise RunError(f"{Path(settings.runs) / record.run_id}: its scores are not those of the images that fold "
                            f"{record.fold} holds out ({len(wrong)} differ{': ' + min(wrong) if wrong else ''}). Delete "
                            "this run's folder and run it again.")

@@ -91,10 +91,11 @@ class Counts:
             raise ScoreError(f"{self.n_images} images need one label each, not an array of shape {names.shape}.")
         groups, group_of = np.unique(names, return_inverse=True)
 
+        order = np.argsort(group_of, kind="stable")
+        start = np.searchsorted(group_of[order], np.arange(len(groups)))
+
         def added(rows: IntArray) -> IntArray:
-            total = np.zeros((len(groups), *rows.shape[1:]), np.int64)
-            np.add.at(total, group_of, rows)
-            return total
+            return np.add.reduceat(rows[order], start, axis=0) if len(groups) else rows[:0]
 
         return Counts(added(self.tp), added(self.fp), added(self.fn), added(self.valid))
 

@@ -22,7 +22,14 @@ from segcv.statistics.anova import (
 )
 from segcv.statistics.any_table import SCORE_TABLE, groups_of_images, table_groups
 from segcv.statistics.averages import averages_table, undefined_table
-from segcv.statistics.baselines import LeakGap, leak_gap, paired_difference, train_beside_held_out, trivial_baseline
+from segcv.statistics.baselines import (
+    LeakGap,
+    baseline_ladder,
+    leak_gap,
+    paired_difference,
+    train_beside_held_out,
+    trivial_baseline,
+)
 from segcv.statistics.by_group import GroupScores, group_difference, group_pooled_scores, group_scores
 from segcv.statistics.candidates import (
     Candidate,
@@ -91,29 +98,32 @@ from segcv.statistics.shift import (
     difficulty_stability,
     feature_correlations,
     feature_regression,
+    training_distance,
 )
+from segcv.statistics.sources import Sources, group_features, sources_of
 from segcv.statistics.spread import Mean, Spread, detectable_difference, effect_spread, mean_of, row_mean_of
 from segcv.statistics.summary import TARGETS, Summary, summarise
-from segcv.statistics.targets import equal_group_estimates, equal_row_estimates
+from segcv.statistics.targets import equal_group_estimates, equal_row_estimates, weights_of
 
 __all__ = [
     "RESULTS", "SCORE_TABLE", "TARGETS", "THESE_MODELS", "THE_RECIPE", "Advice", "Asked", "Candidate",
     "CandidatesComparison", "Comparison", "Components", "DecayCurve", "Design", "Diagnosis", "Estimate",
     "FeatureTests", "FoldStatistics", "GroupProfile", "GroupScores", "GroupSums", "Jackknife", "LeakGap", "Mean",
     "Pair", "PermutationTest", "Plan", "Repeated", "RepeatedSums", "ResultsComparison", "ResultsSummary",
-    "ScoredImages", "Spread", "Summary", "Sums", "Variances", "advise", "averages_table", "bootstrap_t",
-    "candidate", "check_complete", "check_one_sweep", "class_shares", "compare", "compare_candidates",
-    "compare_difference", "compare_results", "conformal_errors", "decay_curve", "decompose", "designs",
-    "detectable", "detectable_difference", "diagnose", "difficulty_stability", "drawn_groups", "drawn_means",
-    "drawn_repeated", "drawn_variances", "effect_spread", "effective_groups", "equal_group_estimates",
-    "equal_row_estimates", "external_drop", "false_alarms", "feature_correlations", "feature_regression",
-    "fold_estimate", "fold_statistics", "fold_summary", "fold_table", "folds_differ", "frozen_estimates", "gaffke",
-    "group_difference", "group_pooled_scores", "group_profile", "group_scores", "group_sums_of", "group_table",
-    "grouping_verdict", "groups_differ", "groups_of_images", "half_width", "hoeffding", "holm", "image_means",
-    "interval_cautions", "intraclass_correlation", "jackknife", "leak_gap", "mean_of", "missing_cells",
-    "model_factor", "next_step", "paired_difference", "percentile_estimates", "plan", "pooled_difference",
-    "pooled_estimates", "rank_correlation", "rank_probabilities", "read_results", "repeated_sums",
-    "repeated_variances", "rest_commands", "results_table", "row_mean_of", "score_cautions", "scored_images",
-    "sign_flip", "spread_of", "spread_of_difference", "student_t", "summarise", "summarise_results",
-    "sums_of_squares", "table_groups", "train_beside_held_out", "trivial_baseline", "undefined_table", "variances",
+    "ScoredImages", "Sources", "Spread", "Summary", "Sums", "Variances", "advise", "averages_table",
+    "baseline_ladder", "bootstrap_t", "candidate", "check_complete", "check_one_sweep", "class_shares", "compare",
+    "compare_candidates", "compare_difference", "compare_results", "conformal_errors", "decay_curve", "decompose",
+    "designs", "detectable", "detectable_difference", "diagnose", "difficulty_stability", "drawn_groups",
+    "drawn_means", "drawn_repeated", "drawn_variances", "effect_spread", "effective_groups",
+    "equal_group_estimates", "equal_row_estimates", "external_drop", "false_alarms", "feature_correlations",
+    "feature_regression", "fold_estimate", "fold_statistics", "fold_summary", "fold_table", "folds_differ",
+    "frozen_estimates", "gaffke", "group_difference", "group_features", "group_pooled_scores", "group_profile",
+    "group_scores", "group_sums_of", "group_table", "grouping_verdict", "groups_differ", "groups_of_images",
+    "half_width", "hoeffding", "holm", "image_means", "interval_cautions", "intraclass_correlation", "jackknife",
+    "leak_gap", "mean_of", "missing_cells", "model_factor", "next_step", "paired_difference",
+    "percentile_estimates", "plan", "pooled_difference", "pooled_estimates", "rank_correlation",
+    "rank_probabilities", "read_results", "repeated_sums", "repeated_variances", "rest_commands", "results_table",
+    "row_mean_of", "score_cautions", "scored_images", "sign_flip", "sources_of", "spread_of",
+    "spread_of_difference", "student_t", "summarise", "summarise_results", "sums_of_squares", "table_groups",
+    "train_beside_held_out", "training_distance", "trivial_baseline", "undefined_table", "variances", "weights_of",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -81,6 +82,27 @@ def train_beside_held_out(train: ScoredImages, held_out: ScoredImages, *, policy
             rows.append({**dict(zip(("repeat", "fold", "seed"), place, strict=True)), "score": name, "train": seen,
                          "held_out": held, "gap": seen - held})
     return pd.DataFrame(rows, columns=["repeat", "fold", "seed", "score", "train", "held_out", "gap"])
+
+
+def baseline_ladder(
+    model: GroupScores, *, trivial: GroupScores | None, rungs: Mapping[str, GroupScores], unit: str, level: float,
+    seed: int, runs: int,
+) -> tuple[tuple[str, Estimate, Estimate | None], ...]:
+    """Trivial predictor, existing rules or previous models from the lowest, this model: score and model minus it.
+
+    A model that does not climb above its rungs has learned nothing that they do not know; each difference is paired
+    by group.
+    """
+    below = {**({"trivial predictor": trivial} if trivial is not None else {}), **rungs}
+    made = []
+    for name, groups in below.items():
+        own = equal_group_estimates(groups, unit=unit, target=f"equal_group, {name}", level=level, seed=seed, runs=0)[0]
+        gain = paired_difference(model, groups, what=f"this model minus {name}", unit=unit, level=level, seed=seed,
+                                 runs=runs)
+        made.append((name, own, gain))
+    made.sort(key=lambda rung: (rung[0] != "trivial predictor", rung[1].value))
+    top = equal_group_estimates(model, unit=unit, target="equal_group, this model", level=level, seed=seed, runs=runs)[0]
+    return (*made, ("this model", top, None))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ from segcv.tables import SCORES
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 PLACE = ("repeat", "fold", "seed")
+_LONG = replace(SCORES, key=())        # repeated rows are refused when they are counted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,48 +85,76 @@ def scored_images(
         ScoreError: an image lacks a class or has it twice.
         RunError: an image is in two groups, a run in two places, or there is no row.
     """
-    table = SCORES.check(scores, where="scores")
+    table = _LONG.check(scores, where="scores")
     if table.empty:
         raise RunError("There are no scores to report; run one fold first: python -m segcv.train fold=0")
-    if runs is not None:
-        table = _placed(table.drop(columns=[name for name in PLACE if name in table]), runs)
-    if "repeat" not in table:
-        table["repeat"] = 0
-    absent = [name for name in PLACE if name not in table]
-    if absent:
-        raise TableError(f"scores: column {absent[0]} is missing. Join the runs: each row needs repeat, fold and seed.")
-    head = table.drop_duplicates(["run_id", "image_id"])[
-        ["run_id", *PLACE, "image_id", "group_id", "source_id"]].astype(dict.fromkeys(PLACE, "int64"))
-    _refuse_torn(table)
-    head = head.sort_values(["repeat", "seed", "fold", "image_id"], kind="stable").reset_index(drop=True)
-    order = pd.MultiIndex.from_frame(head[["run_id", "image_id"]])
-    row = order.get_indexer(pd.MultiIndex.from_frame(table[["run_id", "image_id"]]))
+    run_of, run_ids = _coded(table["run_id"])
+    image_of, image_ids = _coded(table["image_id"])
+    group_of, group_ids = _coded(table["group_id"])
+    places = _places(table, run_of, run_ids, runs)
+    number, pair = np.unique(run_of * len(image_ids) + image_of, return_inverse=True)      # run x image
+    _refuse_torn(image_of, group_of, image_ids, group_ids)
+    first = np.zeros(len(number), np.int64)
+    first[pair[::-1]] = np.arange(len(table))[::-1]                                        # a pair's first row
+    head = pd.DataFrame({"run_id": run_ids[run_of[first]], **{name: places[name].to_numpy()[run_of[first]]
+                                                              for name in PLACE},
+                         "image_id": image_ids[image_of[first]], "group_id": group_ids[group_of[first]],
+                         "source_id": table["source_id"].to_numpy(dtype=object)[first]})
+    order = np.lexsort((image_of[first], head["fold"], head["seed"], head["repeat"]))
+    head = head.iloc[order].reset_index(drop=True)
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
     _, classes, counts = counts_from_rows(
-        row, table["class_id"], tp=table["tp"], fp=table["fp"], fn=table["fn"], valid=table["valid"])
-    group_ids, group = np.unique(head["group_id"].to_numpy(dtype=object), return_inverse=True)
+        place[pair], table["class_id"], tp=table["tp"], fp=table["fp"], fn=table["fn"], valid=table["valid"],
+        names=head["image_id"])
+    _refuse_twice(head)
     return ScoredImages(head, counts, _names(classes, class_names),
                         head.groupby(["repeat", "seed"], sort=True).ngroup().to_numpy().astype(np.int64),
-                        group.astype(np.int64), tuple(map(str, group_ids)))
+                        group_of[first][order], tuple(map(str, group_ids)))
 
 
-def _placed(table: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    place = runs.assign(repeat=runs.get("repeat", 0))[["run_id", *PLACE]]
-    unknown = sorted(set(table["run_id"]) - set(place["run_id"].astype("str")))
+def _coded(values: pd.Series) -> tuple[Ints, NDArray[Any]]:
+    """The place of each value among the distinct ones, which are sorted."""
+    codes, names = pd.factorize(values, sort=True)
+    return codes.astype(np.int64), np.asarray(names, dtype=object)
+
+
+def _places(table: pd.DataFrame, run_of: Ints, run_ids: NDArray[Any], runs: pd.DataFrame | None) -> pd.DataFrame:
+    """repeat, fold and seed of each run, in the order of `run_ids`; from `runs`, or from the columns of the table."""
+    if runs is None:
+        absent = [name for name in ("fold", "seed") if name not in table]
+        if absent:
+            raise TableError(f"scores: column {absent[0]} is missing. Join the runs: each row needs repeat, fold and "
+                             "seed.")
+        given = pd.DataFrame({"run": run_of, **{name: table[name].astype("int64") if name in table else 0
+                                                for name in PLACE}}).drop_duplicates()
+        several = given[given["run"].duplicated(keep=False)].head(2)
+        if len(several):
+            found = several[list(PLACE)].astype("str").agg(" ".join, axis=1).tolist()
+            raise RunError(f"run_id {run_ids[several['run'].iloc[0]]} is in two places: {found[0]} and {found[1]}. "
+                           "The runs come from different splits.")
+        return given.sort_values("run").reset_index(drop=True)
+    place = runs.assign(repeat=runs.get("repeat", 0), run_id=runs["run_id"].astype("str"))[["run_id", *PLACE]]
+    unknown = sorted(set(run_ids) - set(place["run_id"]))
     if unknown:
         raise TableError(f"scores: run {unknown[0]} is not in the runs table ({len(unknown)} such runs).")
-    return table.merge(place.assign(run_id=place["run_id"].astype("str")), on="run_id", how="left", validate="m:1")
+    if place["run_id"].duplicated().any():
+        raise TableError(f"runs: {place.loc[place['run_id'].duplicated(), 'run_id'].iloc[0]} is listed twice.")
+    return place.set_index("run_id").loc[list(run_ids)].astype("int64").reset_index()
 
 
-def _refuse_torn(table: pd.DataFrame) -> None:
-    for one, several, what in (("image_id", ["group_id"], "is in two groups"),
-                               ("run_id", list(PLACE), "is in two places")):
-        pairs = table[[one, *several]].drop_duplicates()
-        torn = pairs[pairs[one].duplicated(keep=False)]
-        if len(torn):
-            name = torn[one].iloc[0]
-            found = torn.loc[torn[one] == name, several].astype("str").agg(" ".join, axis=1).tolist()
-            raise RunError(f"{one} {name} {what}: {found[0]} and {found[1]}. The runs come from different splits.")
-    head = table[["run_id", *PLACE, "image_id"]].drop_duplicates()
+def _refuse_torn(image_of: Ints, group_of: Ints, image_ids: NDArray[Any], group_ids: NDArray[Any]) -> None:
+    own = np.zeros(len(image_ids), np.int64)
+    own[image_of] = group_of
+    torn = own[image_of] != group_of
+    if torn.any():
+        image = image_of[torn][0]
+        found = group_ids[np.unique(group_of[image_of == image])]
+        raise RunError(f"image_id {image_ids[image]} is in two groups: {found[0]} and {found[1]}. The runs come from "
+                       "different splits.")
+
+
+def _refuse_twice(head: pd.DataFrame) -> None:
     again = head[head.duplicated([*PLACE, "image_id"])]
     if len(again):
         raise RunError(f"Image {again['image_id'].iloc[0]} was scored twice for fold={again['fold'].iloc[0]} "

@@ -147,6 +147,29 @@ def decay_curve(
     return DecayCurve(found, slope, spread, why or SEEN)
 
 
+def training_distance(table: Table, features: pd.DataFrame) -> pd.Series:
+    """Distance of each group from the nearest training group of its fold, in features divided by their SD, by group.
+
+    Missing features count as the mean; features that are the same everywhere do not count.
+
+    >>> table = pd.DataFrame({"fold": [0, 1, 1], "group": list("abc"), "image": list("abc"), "score": [.5, .6, .7]})
+    >>> training_distance(table, pd.DataFrame({"x": [0.0, 1.0, 2.0]}, index=list("abc"))).tolist()
+    [1.0, 1.0, 2.0]
+    """
+    groups = table_groups(table)
+    numbers, _ = _numbers(groups, features)
+    x = numbers.to_numpy(dtype=float)
+    spread = np.nanstd(x, axis=0, ddof=1) if len(x) > 1 else np.zeros(x.shape[1])
+    used = spread > 0
+    z = np.nan_to_num((x[:, used] - np.nanmean(x[:, used], axis=0)) / spread[used])
+    fold = groups.fold[:, 0]
+    found = np.full(len(z), np.nan)
+    for k in np.unique(fold):
+        apart = z[fold == k][:, None, :] - z[fold != k][None, :, :]                # held out x training x features
+        found[fold == k] = np.sqrt(np.sum(apart**2, axis=2)).min(axis=1, initial=np.inf)
+    return pd.Series(found, index=list(groups.group_ids))
+
+
 def difficulty_stability(table: Table, *, level: float = 0.95) -> Estimate:
     """Mean rank correlation of group scores between every two columns: 1, the same groups are hard each time.
 

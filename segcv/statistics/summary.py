@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,14 @@ import pandas as pd
 from segcv.errors import ConfigError, SegcvWarning
 from segcv.metrics import METRICS, POLICIES, Counts, Policy, image_scores
 from segcv.statistics.averages import averages_table, undefined_table
-from segcv.statistics.baselines import LeakGap, leak_gap, paired_difference, train_beside_held_out, trivial_baseline
+from segcv.statistics.baselines import (
+    LeakGap,
+    baseline_ladder,
+    leak_gap,
+    paired_difference,
+    train_beside_held_out,
+    trivial_baseline,
+)
 from segcv.statistics.by_group import group_pooled_scores, group_scores
 from segcv.statistics.complete import check_complete, check_one_sweep, rest_commands
 from segcv.statistics.design import SHARED, design_of, of_these_models
@@ -36,10 +43,8 @@ from segcv.statistics.groups import (
 from segcv.statistics.intervals import interval_cautions, score_cautions
 from segcv.statistics.pooled import pooled_estimates
 from segcv.statistics.scored import Floats, Ints, ScoredImages, scored_images
-from segcv.statistics.targets import (
-    equal_group_estimates,
-    equal_row_estimates,
-)
+from segcv.statistics.sources import Sources, group_features, sources_of
+from segcv.statistics.targets import equal_group_estimates, equal_row_estimates, weights_of
 
 TARGETS = ("equal_group", "equal_row", "group_pooled", "pooled")
 UNITS = {"iou": "mIoU", "dice": "mean Dice"}
@@ -53,7 +58,9 @@ class Summary:
 
     `targets` maps each of the four weightings to its Estimates, the one to quote first; `headline` is the declared
     one, `bounded_first` says whether to read its bounded interval first. `classes` holds the pooled score of each
-    class for these models. Parts whose tables were not given are None.
+    class for these models. `sources` says where the spread comes from and what to do (None while cells are missing),
+    `ladder` holds the baselines from the lowest rung: name, score, and this model minus it (None for the model).
+    Parts whose tables were not given are None.
     """
 
     candidate: str
@@ -87,6 +94,8 @@ class Summary:
     trivial_folds: pd.DataFrame | None
     train: pd.DataFrame | None
     leak: LeakGap | None
+    sources: Sources | None
+    ladder: tuple[tuple[str, Estimate, Estimate | None], ...]
     missing: pd.DataFrame
     rest: tuple[str, ...]
     bounded_first: bool
@@ -99,15 +108,18 @@ def summarise(
     roles: pd.DataFrame | None = None, train_scores: pd.DataFrame | None = None,
     leaking: tuple[pd.DataFrame, pd.DataFrame] | None = None, metric: str = "iou", policy: Policy = "union",
     target: str = "equal_group", level: float = 0.95, seed: int = 0, allow_missing: bool = False,
-    overrides: str = "", command: str = "python -m segcv.train",
+    overrides: str = "", command: str = "python -m segcv.train", profile: pd.DataFrame | None = None,
+    weights: pd.Series | None = None, rungs: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]] | None = None,
 ) -> Summary:
     """The Summary of one candidate from its scores table and its runs (run_id, candidate, repeat, fold, seed, ids).
 
     The asked grid is `folds` x `repeats` x `seeds`; one run alone is reported as a first look. Optional tables open
     their parts: `masks` and `images` the class shares, `masks` and `roles` the trivial baseline, `train_scores` the
-    training scores, `leaking` (scores, runs of the same recipe under a random split) the leak gap. `overrides` (what
-    was typed for these runs) completes the `command` for the rest. The order of rows
-    does not matter; the same `seed` gives the same bytes. Cautions are also warned, once each.
+    training scores, `leaking` (scores, runs of the same recipe under a random split) the leak gap, `profile` (of the
+    images) more group features, `weights` (by image_id) a weighted mean beside the targets, `rungs` (scores, runs by
+    name: an existing rule, a previous model) further baselines. `overrides` (what was typed for these runs) completes
+    the `command` for the rest. The order of rows does not matter; the same `seed` gives the same bytes. Cautions are
+    also warned, once each.
 
     Raises:
         ConfigError: an unknown metric, policy or target, or a level outside 0.5 to 1.
@@ -136,6 +148,9 @@ def summarise(
     targets: dict[str, tuple[Estimate, ...]] = {
         "equal_group": equal, "equal_row": equal_row_estimates(by_group, unit=unit, level=level, runs=scored.runs),
         "group_pooled": added, "pooled": pooled_estimates(scored, row_scores, unit=unit, level=level)}
+    if weights is not None:
+        targets["weighted"] = equal_row_estimates(by_group, unit=unit, level=level, runs=scored.runs,
+                                                  weights=weights_of(by_group, weights))
     design = design_of(scored, images if missing.empty else None)
     if design.torn_groups:
         targets = of_these_models(targets)
@@ -146,7 +161,7 @@ def summarise(
     percentiles = (
         *percentile_estimates(by_image["score"].to_numpy(), of="images", unit=unit, level=level, runs=scored.runs),
         *percentile_estimates(by_group.means, of="groups", unit=unit, level=level, runs=scored.runs))
-    trivial = trivial_folds = above = None
+    trivial = trivial_folds = above = guessed_groups = None
     if masks is not None and roles is not None:
         guessed = trivial_baseline(scored, masks, roles)
         guessed_groups = group_scores(guessed, row_scores(guessed.counts))
@@ -166,6 +181,17 @@ def summarise(
     fold_mean = fold_estimate(fold_said, unit=unit, level=level)
     if design.torn_groups:
         fold_mean = fold_mean.without_interval(SHARED)
+    grouping = group_profile(scored, per_image, level=level)
+    shares = class_shares(masks, images, scored.class_names) if masks is not None and images is not None else None
+    sources = None
+    if not len(missing) and not design.torn_groups:
+        of_score = None if train is None else train[train["score"] == HEADLINE.get(metric, HEADLINE["iou"])]
+        sources = sources_of(
+            scored, metric=metric, level=level, seed=seed, unit=unit, train=of_score,
+            features=group_features(images, profile=profile, shares=shares) if images is not None else None,
+            trivial=trivial.value if trivial is not None else None, leak=leak, profile=grouping)
+    lower = {name: group_scores(each, row_scores(each.counts)) for name, (table, made) in (rungs or {}).items()
+             for each in [scored_images(table, runs=made, class_names=class_names)]}
     rest = rest_commands(missing, overrides=overrides, command=command)
     cautions = (*_cautions(len(missing), scored, fold_said, by_group.means, by_group.images), *design.cautions())
     for text in cautions:
@@ -179,10 +205,11 @@ def summarise(
         classes=_class_estimates(scored, metric, level), fold_table=folds_said, fold_summary=fold_summary(folds_said),
         fold_mean=fold_mean, fold_statistics=fold_said,
         averages=averages_table(scored, metric=metric), undefined=undefined_table(scored),
-        profile=group_profile(scored, per_image, level=level), groups=group_table(by_group),
+        profile=grouping, groups=group_table(by_group),
         images=by_image.sort_values(["score", "image_id"], kind="stable").reset_index(drop=True),
-        percentiles=percentiles,
-        shares=class_shares(masks, images, scored.class_names) if masks is not None and images is not None else None,
+        percentiles=percentiles, shares=shares, sources=sources,
+        ladder=baseline_ladder(by_group, trivial=guessed_groups, rungs=lower, unit=unit, level=level, seed=seed,
+                               runs=scored.runs),
         trivial=trivial, above_trivial=above, trivial_folds=trivial_folds, train=train, leak=leak,
         missing=missing, rest=rest,
         bounded_first=_bounded_first(target, by_group.images), cautions=cautions)

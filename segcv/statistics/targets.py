@@ -6,6 +6,7 @@ Brackets hold the numbers of the definitions on the methods page.
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
 from segcv.errors import TableError
 from segcv.statistics.by_group import GroupScores
@@ -72,6 +73,21 @@ def recipe_stretch(groups: GroupScores) -> tuple[float, str]:
     if not mean.group_variance > 0:
         return 1.0, ""
     return float(np.sqrt(mean.variance / mean.group_variance)), ""
+
+
+def weights_of(groups: GroupScores, weights: pd.Series) -> Floats | None:
+    """The weights (indexed by image_id) of the images behind the groups; None where those are not known.
+
+    Raises:
+        TableError: an image has no weight.
+    """
+    if groups.image_ids is None:
+        return None
+    absent = [name for name in groups.image_ids if name not in weights.index]
+    if absent:
+        raise TableError(f"Image {absent[0]} has no weight ({len(absent)} such images). Give every scored image one.")
+    found: Floats = weights.loc[list(groups.image_ids)].to_numpy(dtype=float)
+    return found
 
 
 def equal_row_estimates(
