@@ -73,7 +73,7 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
         seeds=settings.seeds if settings.seeds is not None else sorted({record.seed for record in sweep}),
         class_names=split.class_names, images=split.images, masks=split.masks[split.masks["class_id"] >= 0],
         roles=split.roles if split.roles["role"].eq("train").any() else None,
-        train_scores=train_scores_of(settings, sweep),
+        train_scores=train_scores_of(settings, sweep), profile=split.profile,
         leaking=((scores_of(settings, leaking, split_of(leaking[0])), table_of(leaking))
                  if leaking and not split.known_groups else None),
         target=target, level=settings.level, allow_missing=settings.allow_missing, overrides=typed,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from segcv.errors import ConfigError
+from segcv.errors import ConfigError, ScoreError
 from segcv.metrics.averages import Policy, cell_scores, image_scores
 from segcv.metrics.counts import Counts
 from segcv.metrics.overlap import FloatArray
@@ -37,13 +37,13 @@ def false_alarm_rate(counts: Counts) -> float:
 
 def worst_image_mean(counts: Counts, *, percent: int, metric: str = "iou", policy: Policy = "union") -> float:
     """Mean of the max(1, floor(percent · N / 100)) lowest of the N defined image scores, in [0, 1]; NaN without any."""
-    return _lowest_mean(image_scores(counts, metric=metric, policy=policy), percent)
+    return lowest_mean(image_scores(counts, metric=metric, policy=policy), percent)
 
 
 def worst_class_mean(counts: Counts, *, percent: int, metric: str = "iou", policy: Policy = "union") -> float:
     """Per class the mean of its lowest cells (as `worst_image_mean`), then the mean over classes, in [0, 1]."""
     cells = cell_scores(counts, metric=metric, policy=policy)                         # images x classes
-    worst = np.array([_lowest_mean(column, percent) for column in cells.T])           # classes
+    worst = np.array([lowest_mean(column, percent) for column in cells.T])           # classes
     return float(np.mean(worst[~np.isnan(worst)])) if not np.isnan(worst).all() else float("nan")
 
 
@@ -70,11 +70,17 @@ def group_scores(counts: Counts, groups: ArrayLike, *, pooled: bool, metric: str
 
     `pooled`: from the group's summed pixels, so that large images weigh more; else the mean of its images' scores.
     """
-    names, group_of = np.unique(np.asarray(groups), return_inverse=True)
+    labels = np.asarray(groups)
+    if labels.shape != (counts.n_images,):
+        raise ScoreError(f"{counts.n_images} images need one group each, not an array of shape {labels.shape}.")
     if pooled:
-        return names, image_scores(counts.by(groups), metric=metric, policy=policy)
-    counts.by(groups)                                               # refuses labels that do not fit the images
-    scores = image_scores(counts, metric=metric, policy=policy)     # images
+        return np.unique(labels), image_scores(counts.by(labels), metric=metric, policy=policy)
+    return group_means(image_scores(counts, metric=metric, policy=policy), labels)
+
+
+def group_means(scores: FloatArray, groups: ArrayLike) -> tuple[NDArray[Any], FloatArray]:
+    """The distinct groups (sorted) and the mean of the defined scores of each; NaN where a group has none."""
+    names, group_of = np.unique(np.asarray(groups), return_inverse=True)
     defined = ~np.isnan(scores)
     number = np.bincount(group_of[defined], minlength=len(names))
     total = np.bincount(group_of[defined], weights=scores[defined], minlength=len(names))
@@ -104,7 +110,8 @@ def worst_group(counts: Counts, groups: ArrayLike, *, pooled: bool, metric: str 
     return names[lowest].item(), float(scores[lowest])
 
 
-def _lowest_mean(scores: FloatArray, percent: int) -> float:
+def lowest_mean(scores: FloatArray, percent: int) -> float:
+    """Mean of the max(1, floor(percent · N / 100)) lowest of the N defined scores; NaN without any."""
     if not 1 <= percent <= 100:
         raise ConfigError(f"percent={percent} must lie in 1..100.")
     defined = np.sort(scores[~np.isnan(scores)])

@@ -15,22 +15,21 @@ from segcv.metrics import (
     Counts,
     Policy,
     cells_by_state,
-    equal_group,
     equal_row,
     false_alarm_rate,
     frequency_weighted_iou,
-    group_pooled,
+    group_means,
+    image_scores,
+    lowest_mean,
     micro_iou,
     miss_rate,
     pixel_accuracy,
-    worst_group,
-    worst_image_mean,
 )
-from segcv.statistics.scored import ScoredImages
+from segcv.statistics.scored import Floats, ScoredImages
 
 WORST_PERCENT = (5, 10, 25)
 Labels = NDArray[Any]
-GroupAverage = Callable[[Counts, Labels, Policy], float]
+ALL, LOWEST = 100, 0
 
 
 def averages_table(scored: ScoredImages, *, metric: str = "iou") -> pd.DataFrame:
@@ -40,9 +39,9 @@ def averages_table(scored: ScoredImages, *, metric: str = "iou") -> pd.DataFrame
     has no effect its columns agree. `averaged` says over what.
     """
     source_id = scored.rows["source_id"].to_numpy(dtype=object)
-    parts = [(scored.counts.take(inside), scored.group[inside], source_id[inside])
+    parts = [_Column(scored.counts.take(inside), scored.group[inside], source_id[inside], metric)
              for s in range(scored.columns) for inside in [scored.column == s]]
-    sources = any((source != "").any() for _, _, source in parts)
+    sources = any((part.source != "").any() for part in parts)
     prefix = "m" + metric
     named = [(name, text, average) for name, text, average in (
         (f"{prefix}_pooled", "classes, of pixels summed over all images", AVERAGES.get(f"{prefix}_pooled")),
@@ -50,28 +49,25 @@ def averages_table(scored: ScoredImages, *, metric: str = "iou") -> pd.DataFrame
         (f"{prefix}_class", "classes, each the mean over images", AVERAGES.get(f"{prefix}_class")),
     ) if average is not None]
     rows = [{"average": name, "averaged": text, **{
-        policy: _over([average(counts, policy=policy) for counts, _, _ in parts]) for policy in POLICIES}}
+        policy: _over([average(part.counts, policy=policy) for part in parts]) for policy in POLICIES}}
         for name, text, average in named]
-    grouped: tuple[tuple[str, str, GroupAverage], ...] = (
-        ("equal_row", "images, each once", lambda c, g, p: equal_row(c, metric=metric, policy=p)),
-        ("equal_group", "groups, each the mean of its images",
-         lambda c, g, p: equal_group(c, g, metric=metric, policy=p)),
-        ("group_pooled", "groups, each from its summed pixels",
-         lambda c, g, p: group_pooled(c, g, metric=metric, policy=p)),
-        ("worst_group", "the lowest group",
-         lambda c, g, p: worst_group(c, g, pooled=False, metric=metric, policy=p)[1]),
-        *((f"worst_{percent}_percent", f"the worst {percent} % of the images", _worst(percent, metric))
-          for percent in WORST_PERCENT),
+    grouped: tuple[tuple[str, str, Callable[[_Column, Policy], Floats], int], ...] = (
+        ("equal_row", "images, each once", lambda part, policy: part.images[policy], ALL),
+        ("equal_group", "groups, each the mean of its images", lambda part, policy: part.groups[policy], ALL),
+        ("group_pooled", "groups, each from its summed pixels", lambda part, policy: part.summed[policy], ALL),
+        ("worst_group", "the lowest group", lambda part, policy: part.groups[policy], LOWEST),
+        *((f"worst_{percent}_percent", f"the worst {percent} % of the images",
+           lambda part, policy: part.images[policy], percent) for percent in WORST_PERCENT),
     )
     rows += [{"average": name, "averaged": text, **{
-        policy: _over([value(counts, group, policy) for counts, group, _ in parts]) for policy in POLICIES}}
-        for name, text, value in grouped]
+        policy: _over([_of(scores(part, policy), percent) for part in parts]) for policy in POLICIES}}
+        for name, text, scores, percent in grouped]
     if sources:
         rows.append({"average": f"{prefix}_source", "averaged": "source images, patches added first", **{
-            policy: _over([equal_row(_by_source(counts, group, source), metric=metric, policy=policy)
-                           for counts, group, source in parts]) for policy in POLICIES}})
+            policy: _over([equal_row(part.by_source, metric=metric, policy=policy) for part in parts])
+            for policy in POLICIES}})
     rows += [{"average": name, "averaged": text,
-              **dict.fromkeys(POLICIES, _over([value(counts) for counts, _, _ in parts]))}
+              **dict.fromkeys(POLICIES, _over([value(part.counts) for part in parts]))}
              for name, text, value in (
                  ("micro_iou", "pixels of all images and classes", micro_iou),
                  ("frequency_weighted_iou", "classes, weighted by true pixels", frequency_weighted_iou),
@@ -91,15 +87,32 @@ def undefined_table(scored: ScoredImages) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def _worst(percent: int, metric: str) -> GroupAverage:
-    return lambda counts, group, policy: worst_image_mean(counts, percent=percent, metric=metric, policy=policy)
+class _Column:
+    """The images of one pass over the folds, and each score that several averages share, computed once."""
+
+    def __init__(self, counts: Counts, group: Labels, source: Labels, metric: str) -> None:
+        self.counts, self.group, self.source = counts, group, source
+        summed = counts.by(group)
+        self.images = {policy: image_scores(counts, metric=metric, policy=policy) for policy in POLICIES}
+        self.groups = {policy: group_means(scores, group)[1] for policy, scores in self.images.items()}
+        self.summed = {policy: image_scores(summed, metric=metric, policy=policy) for policy in POLICIES}
+
+    @property
+    def by_source(self) -> Counts:
+        """One row per source image, patches added; an image without a source stays alone."""
+        alone = np.array([f"row {row}" for row in range(len(self.source))], dtype=object)
+        named = np.array([f"source {g}/{s}" for g, s in zip(self.group, self.source, strict=True)], dtype=object)
+        return self.counts.by(np.unique(np.where(self.source == "", alone, named), return_inverse=True)[1])
 
 
-def _by_source(counts: Counts, group: Labels, source: Labels) -> Counts:
-    alone = np.array([f"row {row}" for row in range(len(source))], dtype=object)
-    named = np.array([f"source {g}/{s}" for g, s in zip(group, source, strict=True)], dtype=object)
-    label = np.where(source == "", alone, named)
-    return counts.by(np.unique(label, return_inverse=True)[1])
+def _of(scores: Floats, percent: int) -> float:
+    """The mean of the lowest so many per cent of the defined scores; the lowest one alone."""
+    if percent == LOWEST:
+        return float(np.nanmin(scores)) if np.isfinite(scores).any() else float("nan")
+    if percent != ALL:
+        return lowest_mean(scores, percent)
+    defined = scores[~np.isnan(scores)]
+    return float(defined.mean()) if len(defined) else float("nan")
 
 
 def _over(values: list[float]) -> float:

@@ -101,8 +101,8 @@ def baseline_ladder(
                                  runs=runs)
         made.append((name, own, gain))
     made.sort(key=lambda rung: (rung[0] != "trivial predictor", rung[1].value))
-    top = equal_group_estimates(model, unit=unit, target="equal_group, this model", level=level, seed=seed, runs=runs)[0]
-    return (*made, ("this model", top, None))
+    top = equal_group_estimates(model, unit=unit, target="equal_group, this model", level=level, seed=seed, runs=runs)
+    return (*made, ("this model", top[0], None))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,8 +11,8 @@ from numpy.random import Generator
 from segcv.statistics.any_table import Table, table_groups
 from segcv.statistics.scored import Floats, Ints
 
-DRAWS = 1_999
-CELLS = 2_000_000              # scores exchanged at a time
+DRAWS = 999
+CELLS = 500_000              # scores exchanged at a time
 NOT_LEAKAGE = "It says nothing about leakage."
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -65,18 +66,24 @@ def feature_correlations(table: Table, features: pd.DataFrame, *, seed: int = 0,
     if len(groups.group_ids) < FEWEST:
         return FeatureTests(pd.DataFrame(columns=columns), left_out, TOO_FEW)
     rng = np.random.default_rng(seed)
+    there = np.isfinite(numbers.to_numpy(dtype=float))
+    kept = [name for name, seen in zip(numbers, there.T, strict=True)
+            if seen.sum() >= FEWEST and numbers[name].nunique() > 1]
+    left_out = (*left_out, *(str(name) for name in numbers if name not in kept))
     rows = []
-    for name in numbers:
-        values = numbers[name].to_numpy(dtype=float)
-        there = np.isfinite(values)
-        if there.sum() < FEWEST or len(np.unique(values[there])) < 2:
-            left_out = (*left_out, str(name))
-            continue
-        x, y = (_standard(midranks(each[there])) for each in (values, groups.means))
-        found = float(x @ y)
-        beyond = sum(int(np.sum(np.abs(permuted(y, size, rng) @ x) >= abs(found) * (1 - 1e-12)))
-                     for size in chunks(draws, len(y)))
-        rows.append((str(name), found, (1 + beyond) / (draws + 1), np.nan, int(there.sum())))
+    patterns: dict[bytes, list[Any]] = {}                        # features that know the same groups share the draws
+    for name in kept:
+        patterns.setdefault(np.isfinite(numbers[name].to_numpy(dtype=float)).tobytes(), []).append(name)
+    for pattern, names in patterns.items():
+        seen = np.frombuffer(pattern, dtype=bool)
+        y = _standard(midranks(groups.means[seen]))
+        x = np.stack([_standard(midranks(numbers[name].to_numpy(dtype=float)[seen])) for name in names], axis=1)
+        found = y @ x                                                                # features
+        beyond = np.zeros(len(names), np.int64)
+        for size in chunks(draws, len(y)):
+            beyond += np.sum(np.abs(permuted(y, size, rng) @ x) >= np.abs(found) * (1 - 1e-12), axis=0)
+        rows += [(str(name), float(found[at]), (1 + int(beyond[at])) / (draws + 1), np.nan, len(y))
+                 for at, name in enumerate(names)]
     result = pd.DataFrame(rows, columns=columns)
     result["p_holm"] = holm(result["p_value"].to_list())
     ordered = result.sort_values(["p_value", "feature"], kind="stable").reset_index(drop=True)

@@ -100,7 +100,7 @@ def group_features(
     Means of the number columns of `images` (metadata; ids and paths are left out) and of brightness, contrast and
     nodata_share of `profile`. `shares` is that of `class_shares`.
     """
-    left_out = ("image_id", "group_id", "image_path", "mask_path", "source_id", "group_evidence")
+    left_out = ["image_id", "group_id", "image_path", "mask_path", "source_id", "group_evidence"]
     table = images[["image_id", "group_id"]].copy()
     for name in images.columns.difference(left_out, sort=False):
         values = pd.to_numeric(images[name].replace("", None), errors="coerce")

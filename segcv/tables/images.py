@@ -143,8 +143,9 @@ def _refuse_blanks(frame: pd.DataFrame, table: Path) -> None:
 def _once(frame: pd.DataFrame, table: Path) -> pd.DataFrame:
     image = frame["image_path"].map(os.path.normpath)
     pairs = pd.DataFrame({"image": image, "mask": frame["mask_path"].map(os.path.normpath)})
-    masks = pairs.drop_duplicates().groupby("image", sort=False)["mask"].agg(list)
-    torn = masks[masks.map(len) > 1]
+    distinct = pairs.drop_duplicates()
+    several = distinct[distinct["image"].duplicated(keep=False)]
+    torn = several.groupby("image", sort=False)["mask"].agg(list)
     if len(torn):
         raise TableError(f"{table}: {torn.index[0]} is listed {len(torn.iloc[0])} times with different masks "
                          f"({', '.join(torn.iloc[0][:SHOWN])}); {len(torn)} such images. One image has one mask: "
