@@ -28,10 +28,11 @@ def picture(number: int) -> np.ndarray:
 
 
 def looks_of(ids: pd.Series, pictures: list[np.ndarray]) -> pd.DataFrame:
-    seen = [look(one) for one in pictures]
+    seen = [look(one, marks="landmarks") for one in pictures]
     return pd.DataFrame({
         "image_id": ids, "phash": np.array([one.phash for one in seen], np.uint64),
-        "flat": [one.flat for one in seen], "thumbnail": [one.thumbnail.tobytes() for one in seen]})
+        "flat": [one.flat for one in seen], "thumbnail": [one.thumbnail.tobytes() for one in seen],
+        "blocks": [one.blocks.tobytes() for one in seen], "landmarks": [one.landmarks.tobytes() for one in seen]})
 
 
 def name(number: int) -> str:
@@ -79,7 +80,8 @@ def clean() -> Facts:
                            for k in range(FOLDS) for number, one in enumerate("abcdefgh")],
                           columns=["fit_id", "outer", "group_id", "role"])
     return facts_of(images, profile=profile, masks=masks, looks=looks_of(ids, [picture(n) for n in range(IMAGES)]),
-                    folds=k_folds(fold, ids), ledger=ledger, runs=runs, class_names=("field", "road"))
+                    folds=k_folds(fold, ids), ledger=ledger, runs=runs, class_names=("field", "road"),
+                    overlaps="landmarks")
 
 
 def _set(table: pd.DataFrame, column: str, values: dict[int, object]) -> pd.DataFrame:
@@ -180,6 +182,15 @@ def ground_side_by_side(facts: Facts) -> Facts:
     return replace(facts, images=images.astype({"x": float, "y": float}))
 
 
+def a_part_of_the_same_ground(facts: Facts) -> Facts:
+    """Images 0 and 5 are two windows of one larger picture, half of each in the other."""
+    grain = np.random.default_rng(0).integers(0, 60, (96, 64, 3))
+    wide = np.vstack([picture(0), picture(98)[:32]]).astype(int) // 2 + grain
+    pictures = [picture(number) for number in range(IMAGES)]
+    pictures[0], pictures[5] = wide[:64].astype(np.uint8), wide[32:].astype(np.uint8)
+    return replace(facts, looks=looks_of(facts.images["image_id"], pictures))
+
+
 def frames_of_one_sequence(facts: Facts) -> Facts:
     """Columns say that images 0 and 5 are frames 10 and 12 of one clip; every other clip lies in one group."""
     clips = [f"clip {group}" for group in facts.images["group_id"]]
@@ -271,6 +282,7 @@ PLANTED: dict[str, list[Callable[[Facts], Facts]]] = {
     "same_masks": [same_mask_under_another_picture],
     "near_duplicates": [look_alike, turned_copy],
     "shared_ground": [overlapping_ground, ground_side_by_side],
+    "seen_ground": [a_part_of_the_same_ground],
     "neighbouring_frames": [frames_of_one_sequence],
     "name_sources": [augmented_names],
     "fitted_on": [fitted_on_everything],

@@ -24,6 +24,7 @@ from segcv.leakage import (
     same_pixels,
     score_too_good,
     scored_on,
+    seen_ground,
     shared_ground,
     sides_disjoint,
 )
@@ -56,6 +57,7 @@ CHECKS: dict[str, Check] = {
     near_duplicates.NAME: _check(near_duplicates.find, "images", "profile", "looks", "folds"),
     neighbouring_frames.NAME: _check(neighbouring_frames.find, "images", "folds"),
     name_sources.NAME: _check(name_sources.find, "images", "folds"),
+    seen_ground.NAME: _check(seen_ground.find, "images", "profile", "looks", "folds"),
     shared_ground.NAME: _check(shared_ground.find, "images", "folds"),
     fitted_on.NAME: _check(fitted_on.find, "runs"),
     scored_on.NAME: _check(scored_on.find, "runs"),

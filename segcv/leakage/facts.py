@@ -36,6 +36,7 @@ class Facts:
     locked_groups: tuple[str, ...] = ()
     max_distance: int | None = 5               # bits, of near-duplicates; None: not looked for
     turns: bool = True                         # near-duplicates also among flipped and turned copies
+    overlaps: str | None = None                # shared ground told from pixels: blocks, landmarks; None: not looked for
     declared_levels: tuple[str, ...] = ()      # coarser id columns that the user says must stay whole
     _kept: dict[str, Any] = field(default_factory=dict, init=False)      # what several checks need, worked out once
 

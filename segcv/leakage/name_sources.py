@@ -11,6 +11,7 @@ from segcv.errors import GroupError
 from segcv.groups import name_groups
 from segcv.leakage.facts import Facts, codes_of, whole_in_a_group
 from segcv.leakage.finding import WARN, Finding
+from segcv.leakage.near_duplicates import alike_in_training
 from segcv.leakage.touched import touched_by_code
 from segcv.leakage.words import pair_texts, share_text, some, where_text
 
@@ -21,16 +22,17 @@ LEAST_TILES = 0.5        # share of names that must be tiles; copies may be few
 
 
 def find(facts: Facts) -> Iterator[Finding]:
-    """Warn for a name source on both sides that no given group holds together."""
+    """Warn for a name source on both sides that no given group holds together and no likeness has shown."""
     assert facts.folds is not None and facts.images is not None
     group = codes_of(facts.images["group_id"])
+    shown = alike_in_training(facts)
     for pattern, what in PATTERNS.items():
         sources = _sources(facts.images["image_id"], pattern)
         if sources is None:
             continue
         code = codes_of(sources)
         found = touched_by_code(facts.folds, np.where(whole_in_a_group(code, group), -1, code))
-        if not found.cells:
+        if not found.cells or bool((found.images <= shown).all()):     # their pixels have said so already
             continue
         torn = sorted(sources.iloc[np.flatnonzero(found.images)].unique().tolist())
         yield Finding(

@@ -10,9 +10,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from segcv.groups import near_duplicate_pairs
+from segcv.leakage.copies import content_codes
 from segcv.leakage.facts import Facts, codes_of
 from segcv.leakage.finding import WARN, Finding
-from segcv.leakage.touched import Ints, touched_by_links
+from segcv.leakage.touched import Ints, touched_by_code, touched_by_links
 from segcv.leakage.words import pair_texts, share_text, where_text
 
 NAME = "near_duplicates"
@@ -81,3 +82,16 @@ def _look_alikes(facts: Facts) -> LookAlikes:
     return LookAlikes(face, np.concatenate([first[~same], odd]).astype(np.int64),
                       np.concatenate([second[~same], odd]).astype(np.int64),
                       np.concatenate([turned, np.zeros(len(odd), bool)]).astype(bool))
+
+
+def alike_in_training(facts: Facts) -> NDArray[np.bool_]:
+    """Images that have a copy or a near-duplicate in training in a fold that holds them out."""
+    assert facts.folds is not None
+    found = np.zeros(len(facts.ids), bool)
+    if facts.profile is not None:
+        content = "pixels_hash" if "pixels_hash" in facts.profile.columns else "image_hash"
+        found |= touched_by_code(facts.folds, content_codes(facts, content)).images
+        if facts.looks is not None and facts.max_distance is not None:
+            alike = look_alikes(facts)
+            found |= touched_by_links(facts.folds, alike.face, alike.one, alike.other).images
+    return found

@@ -9,12 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from segcv.leakage.copies import content_codes
 from segcv.leakage.facts import Facts, codes_of
 from segcv.leakage.finding import NOTE, WARN, Finding
-from segcv.leakage.near_duplicates import look_alikes
+from segcv.leakage.near_duplicates import alike_in_training
 from segcv.leakage.runs_read import RunFacts
-from segcv.leakage.touched import touched_by_code, touched_by_links
+from segcv.leakage.touched import touched_by_code
 from segcv.metrics import counts_from_rows, image_scores
 from segcv.statistics import leak_gap, scored_images
 
@@ -99,14 +98,7 @@ def _better_when_touched(facts: Facts, name: str, runs: Sequence[RunFacts]) -> I
 def _reached(facts: Facts) -> NDArray[np.bool_]:
     """Images that training reaches in the fold that holds them out."""
     assert facts.folds is not None and facts.images is not None
-    found = touched_by_code(facts.folds, codes_of(facts.images["group_id"])).images
-    if facts.profile is not None:
-        content = "pixels_hash" if "pixels_hash" in facts.profile.columns else "image_hash"
-        found = found | touched_by_code(facts.folds, content_codes(facts, content)).images
-        if facts.looks is not None and facts.max_distance is not None:
-            alike = look_alikes(facts)
-            found = found | touched_by_links(facts.folds, alike.face, alike.one, alike.other).images
-    return found
+    return touched_by_code(facts.folds, codes_of(facts.images["group_id"])).images | alike_in_training(facts)
 
 
 def _per_image(scores: pd.DataFrame | None) -> pd.Series:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from segcv.errors import GroupError
 from segcv.groups import name_groups
 from segcv.pixels import LabelMap, Profile, check_data, data_id
 from segcv.settings import DataSettings, GroupSettings
@@ -40,7 +41,10 @@ def open_data(data: DataSettings, group: GroupSettings, *, cache: Path, workers:
         images = images.assign(group_id=images["group_id"].mask(takes, told))
         evidence = evidence.mask(takes, "file names")
     images = images.assign(group_evidence=evidence.to_numpy())
+    absent = [level for level in group.levels if level not in images.columns]
+    if absent:
+        raise GroupError(f"group.levels={absent[0]} is not a column of the table; it has {', '.join(images.columns)}.")
     labels = labels_of(data, images)
     profile = check_data(images, labels, bands=data.bands, nodata=data.nodata, max_pixels=data.max_pixels,
-                         workers=max(1, workers), progress=progress)
+                         marks=group.overlaps, workers=max(1, workers), progress=progress)
     return Data(data_name(data), labels, images, profile, data_id(profile, labels))
