@@ -48,7 +48,7 @@ from segcv.metrics.boundary_scores import (
     image_diagonal,
     penalised,
 )
-from segcv.metrics.counts import Counts, confusion, counts_from_confusion, counts_from_rows
+from segcv.metrics.counts import Counts, confusion, counts_from_confusion, counts_from_rows, example_counts
 from segcv.metrics.overlap import METRICS, Metric, dice, iou, precision, recall
 from segcv.metrics.probabilities import auroc, average_precision, brier, ece, probability_histogram
 from segcv.metrics.rollups import (
@@ -74,10 +74,10 @@ __all__ = [
     "Policy", "assd", "auroc", "average_precision", "band_depth", "border", "border_distances", "boundary_iou",
     "boundary_means", "boundary_scores", "brier", "cell_scores", "cell_weights", "cells_by_state", "class_scores",
     "confusion", "counts_from_confusion", "counts_from_rows", "dice", "ece", "equal_group", "equal_row",
-    "false_alarm_rate", "frequency_weighted_iou", "group_means", "group_pooled", "group_scores", "hd95_max",
-    "hd95_pooled", "image_diagonal", "image_scores", "iou", "lowest_mean", "majority_class", "masd", "mdice_class",
-    "mdice_image", "mdice_pooled", "micro_dice", "micro_iou", "miou_class", "miou_image", "miou_pooled",
+    "example_counts", "false_alarm_rate", "frequency_weighted_iou", "group_means", "group_pooled", "group_scores",
+    "hd95_max", "hd95_pooled", "image_diagonal", "image_scores", "iou", "lowest_mean", "majority_class", "masd",
+    "mdice_class", "mdice_image", "mdice_pooled", "micro_dice", "micro_iou", "miou_class", "miou_image", "miou_pooled",
     "miss_rate", "nsd", "penalised", "pixel_accuracy", "policy_span", "pooled_scores", "precision",
-    "probability_histogram", "recall", "surface_distances", "trivial_counts", "worst_class_curve",
-    "worst_class_mean", "worst_group", "worst_image_curve", "worst_image_mean",
+    "probability_histogram", "recall", "surface_distances", "trivial_counts", "worst_class_curve", "worst_class_mean",
+    "worst_group", "worst_image_curve", "worst_image_mean",
 ]

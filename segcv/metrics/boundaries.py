@@ -58,6 +58,10 @@ def border_distances(truth: BoolMask, prediction: BoolMask, *, spacing: Spacing 
     """Distances between the border pixels of two objects, centre to centre; every border pixel weighs 1.
 
     `truth`, `prediction`: object or not, H x W. `valid`: False where the truth is ignored; there neither has an object.
+
+    >>> distances = border_distances(np.array([[True, True, False]]), np.array([[True, False, False]]))
+    >>> distances.from_truth.tolist(), distances.from_prediction.tolist()
+    ([0.0, 1.0], [0.0])
     """
     check_masks(truth, prediction, valid=valid, spacing=spacing)
     (to_prediction, _), (to_truth, _) = _distances(_border_map(truth, valid), _border_map(prediction, valid), spacing)
@@ -70,6 +74,10 @@ def surface_distances(truth: BoolMask, prediction: BoolMask, *, spacing: Spacing
 
     A piece lies where the four pixels around a pixel corner are not all alike; its length is that of the line between
     the midpoints of the sides it crosses (Nikolov et al. 2021). Pieces beside an ignored pixel are left out.
+
+    >>> one_pixel = np.array([[True]])                 # an outline of four halves of a diagonal
+    >>> surface_distances(one_pixel, one_pixel).truth_lengths.round(3).tolist()
+    [0.707, 0.707, 0.707, 0.707]
     """
     check_masks(truth, prediction, valid=valid, spacing=spacing)
     lengths = _piece_lengths(spacing)
@@ -79,28 +87,45 @@ def surface_distances(truth: BoolMask, prediction: BoolMask, *, spacing: Spacing
 
 
 def hd95_max(distances: BorderDistances) -> float:
-    """The larger of the two directed 95th percentiles of border distance (linear interpolation), in [0, inf]."""
+    """The larger of the two directed 95th percentiles of border distance (linear interpolation), in [0, inf].
+
+    >>> hd95_max(border_distances(np.array([[True, True]]), np.array([[True, False]])))     # of 0, 1 and of 0
+    0.95
+    """
     if distances.empty or distances.one_sided:
         return _one_side_missing(distances)
     return max(_percentile95(distances.from_truth), _percentile95(distances.from_prediction))
 
 
 def hd95_pooled(distances: BorderDistances) -> float:
-    """The 95th percentile of both directions' distances put together, in [0, inf]: a different metric."""
+    """The 95th percentile of both directions' distances put together, in [0, inf]: a different metric.
+
+    >>> distances = border_distances(np.array([[True, True]]), np.array([[True, False]]))
+    >>> round(hd95_pooled(distances), 3)                        # of 0, 0, 1
+    0.9
+    """
     if distances.empty or distances.one_sided:
         return _one_side_missing(distances)
     return _percentile95(np.concatenate([distances.from_truth, distances.from_prediction]))
 
 
 def assd(distances: BorderDistances) -> float:
-    """Average symmetric distance: the mean over both borders' pixels put together, in [0, inf]."""
+    """Average symmetric distance: the mean over both borders' pixels put together, in [0, inf].
+
+    >>> round(assd(border_distances(np.array([[True, True]]), np.array([[True, False]]))), 3)
+    0.333
+    """
     if distances.empty or distances.one_sided:
         return _one_side_missing(distances)
     return float(np.concatenate([distances.from_truth, distances.from_prediction]).mean())
 
 
 def masd(distances: BorderDistances) -> float:
-    """Mean of the two directed mean distances, in [0, inf]: both borders weigh the same, however long."""
+    """Mean of the two directed mean distances, in [0, inf]: both borders weigh the same, however long.
+
+    >>> masd(border_distances(np.array([[True, True]]), np.array([[True, False]])))
+    0.25
+    """
     if distances.empty or distances.one_sided:
         return _one_side_missing(distances)
     return float((distances.from_truth.mean() + distances.from_prediction.mean()) / 2)
@@ -110,6 +135,9 @@ def nsd(distances: BorderDistances, *, tolerance: float) -> float:
     """Share of both borders within `tolerance` of the other, in [0, 1]; one side empty 0, both NaN.
 
     Of `border_distances` this is NSD over border pixels, of `surface_distances` NSD over length: different metrics.
+
+    >>> round(nsd(border_distances(np.array([[True, True]]), np.array([[True, False]])), tolerance=0.5), 3)
+    0.667
     """
     if tolerance < 0:
         raise ConfigError(f"tolerance={tolerance} must not be negative.")

@@ -111,12 +111,20 @@ def boundary_means(values: ArrayLike, counts: Counts, *, penalty: ArrayLike) -> 
 
 
 def image_diagonal(shape: tuple[int, int], *, spacing: Spacing = (1.0, 1.0)) -> float:
-    """Length of the image's diagonal: the default penalty for a distance that is infinite."""
+    """Length of the image's diagonal: the default penalty for a distance that is infinite.
+
+    >>> image_diagonal((30, 40), spacing=(0.1, 0.1))
+    5.0
+    """
     return float(np.hypot(shape[0] * spacing[0], shape[1] * spacing[1]))
 
 
 def penalised(values: FloatArray, *, penalty: float | FloatArray) -> FloatArray:
-    """`values` with the penalty where one object was missing (infinite); undefined stays NaN."""
+    """`values` with the penalty where one object was missing (infinite); undefined stays NaN.
+
+    >>> penalised(np.array([np.inf, 2.0, np.nan]), penalty=5.0).tolist()
+    [5.0, 2.0, nan]
+    """
     return np.where(np.isinf(values), penalty, values)
 
 

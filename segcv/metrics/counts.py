@@ -180,6 +180,11 @@ def counts_from_rows(images: ArrayLike, class_ids: ArrayLike, *, tp: ArrayLike, 
     """The distinct images (sorted), the class ids (sorted) and their Counts from long columns, one row per
     image x class in any order, as a scores table holds them. `names`: what messages call the sorted images.
 
+    >>> images, classes, counts = counts_from_rows(
+    ...     ["b", "a"], [0, 0], tp=[3, 4], fp=[0, 1], fn=[1, 0], valid=[4, 5])
+    >>> images.tolist(), classes.tolist(), counts.tp.tolist()
+    (['a', 'b'], [0], [[4], [3]])
+
     Raises:
         ScoreError: an image lacks a class, has it twice, or its rows disagree about the valid pixels.
     """
@@ -206,6 +211,19 @@ def counts_from_rows(images: ArrayLike, class_ids: ArrayLike, *, tp: ArrayLike, 
         raise ScoreError(f"The classes of image {called[at_row]} disagree about its valid pixels "
                          f"({', '.join(map(str, np.unique(pixels[at_row])[:3]))}).")
     return keys, classes, Counts(placed(tp), placed(fp), placed(fn), pixels.max(axis=1, initial=0))
+
+
+def example_counts() -> Counts:
+    """Three images of 2 x 4 pixels and three classes, small enough to check by hand; every example here uses them.
+
+    Truth 0000/1100, 0000/000·, 0022/0022 (· ignored); prediction 0000/1000, 0000/0011, 0022/0002.
+
+    >>> example_counts().union.tolist()
+    [[7, 2, 0], [7, 1, 0], [5, 0, 4]]
+    """
+    tp, fp, fn = np.array([[[6, 1, 0], [6, 0, 0], [4, 0, 3]], [[1, 0, 0], [0, 1, 0], [1, 0, 0]],
+                           [[0, 1, 0], [1, 0, 0], [0, 0, 1]]])
+    return Counts(tp, fp, fn, np.array([8, 7, 8]))
 
 
 def _whole(values: ArrayLike, name: str) -> IntArray:

@@ -25,6 +25,11 @@ def probability_histogram(truth: NDArray[Any], probabilities: NDArray[Any], *, v
     `truth`: class ids, H x W; pixels of `void` do not count. `probabilities`: classes x H x W in [0, 1], sum 1.
     Of equal largest probabilities the lowest class is taken, as argmax does.
 
+    >>> truth = np.array([[1, 255]])                              # one pixel of class 1, predicted with .2 and .8
+    >>> histogram = probability_histogram(truth, np.array([[[0.2, 0.5]], [[0.8, 0.5]]]), void=255)
+    >>> np.argwhere(histogram).tolist()                         # class 0 wrong at 51/255, the others right
+    [[0, 0, 51], [1, 1, 204], [2, 1, 204]]
+
     Raises:
         ScoreError: the shapes do not fit, a probability is outside [0, 1] or not a number, or they do not add to 1.
     """
@@ -58,6 +63,11 @@ def ece(row: NDArray[np.int64], *, bins: int = 15) -> float:
 
     `row`: 2 x 256, the top row for the usual ECE, a class row for the class-wise one. Bins are (m/M, (m + 1)/M]; 0 lies
     in the first. NaN without a pixel.
+
+    >>> row = np.zeros((2, 256), np.int64)
+    >>> row[0, 255], row[1, 255] = 1, 3                         # sure four times, right three times
+    >>> ece(row)
+    0.25
     """
     number = row.sum(axis=0)                                        # 256
     if number.sum() == 0:
@@ -69,7 +79,11 @@ def ece(row: NDArray[np.int64], *, bins: int = 15) -> float:
 
 
 def brier(histogram: NDArray[np.int64]) -> float:
-    """Mean over pixels of the classes' summed squared error of probability, in [0, 2]; NaN without a pixel."""
+    """Mean over pixels of the classes' summed squared error of probability, in [0, 2]; NaN without a pixel.
+
+    >>> round(brier(probability_histogram(np.array([[1]]), np.array([[[0.2]], [[0.8]]]), void=None)), 3)
+    0.08
+    """
     classes = histogram[:-1].sum(axis=0)                            # 2 x 256
     pixels = int(histogram[-1].sum())
     squared = (classes[0] * LEVELS**2).sum() + (classes[1] * (1 - LEVELS) ** 2).sum()
@@ -80,6 +94,11 @@ def auroc(row: NDArray[np.int64]) -> float:
     """Chance that a right pixel has a higher probability than a wrong one, ties half, in [0, 1]; chance level 0.5.
 
     Exact on the stored probabilities. NaN where all pixels are right, or all wrong.
+
+    >>> row = np.zeros((2, 256), np.int64)
+    >>> row[0, [10, 40, 65]], row[1, [35, 80, 90]] = 1, 1       # 1 + 3 + 3 of 9 pairs
+    >>> round(auroc(row), 3)
+    0.778
     """
     wrong, right = row.astype(object)                               # Python's whole numbers: products never overflow
     below = np.cumsum(wrong) - wrong
@@ -91,6 +110,11 @@ def average_precision(row: NDArray[np.int64]) -> float:
     """Sum over thresholds, from high to low, of precision times the recall gained, in [0, 1].
 
     NaN without a right pixel. No interpolation; its chance level is the share of right pixels.
+
+    >>> row = np.zeros((2, 256), np.int64)
+    >>> row[0, [10, 40, 65]], row[1, [35, 80, 90]] = 1, 1       # precision 1, 1 and 3/5 at the three right ones
+    >>> round(average_precision(row), 3)
+    0.867
     """
     wrong, right = row[:, ::-1].astype(np.float64)
     if right.sum() == 0:

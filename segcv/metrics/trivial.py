@@ -13,6 +13,9 @@ def majority_class(training_pixels: ArrayLike) -> int:
     """The class with most pixels in the *training* images; the lowest id among equals.
 
     `training_pixels`: pixels per class, or images x classes.
+
+    >>> majority_class([[6, 2], [3, 8]])
+    1
     """
     pixels = np.asarray(training_pixels)
     if pixels.ndim not in (1, 2) or pixels.size == 0 or pixels.sum() == 0:

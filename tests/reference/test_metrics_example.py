@@ -36,6 +36,12 @@ def test_cells_of_the_example(counts: Counts) -> None:
     assert (metrics.miss_rate(counts), metrics.false_alarm_rate(counts)) == (0, 1 / 4)
 
 
+def test_the_example_of_the_docstrings_is_this_one(counts: Counts) -> None:
+    """Counted by hand there, from the masks here."""
+    for part in ("tp", "fp", "fn", "valid"):
+        assert getattr(metrics.example_counts(), part).tolist() == getattr(counts, part).tolist()
+
+
 @pytest.mark.parametrize(("average", "policy", "expected"), [
     ("miou_pooled", "union", 0.6418), ("miou_image", "union", 0.6274), ("miou_class", "union", 0.6127),
     ("miou_image", "truth", 0.7702), ("miou_class", "truth", 0.6960),
