@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -109,7 +110,7 @@ class Outcome:
         """The images table in the order of the case's rows."""
         images = pd.read_csv(self.split / "images.csv", dtype="str", keep_default_na=False)
         rows = pd.read_csv(self.case / "dataset.csv", dtype="str", keep_default_na=False).drop_duplicates("image_path")
-        names = [Path(path).with_suffix("").as_posix() for path in rows["image_path"]]
+        names = [unicodedata.normalize("NFC", Path(path).with_suffix("").as_posix()) for path in rows["image_path"]]
         return images.set_index("image_id").loc[names].reset_index()
 
     def order_by_time(self) -> list[int]:

@@ -16,6 +16,7 @@ from segcv.pixels.masks import ROUNDED_WITHIN, StoredMask
 Color = tuple[int, int, int]
 NAN = "nan"                              # how an undefined number is called in settings
 NAN_CODE = int(np.iinfo(np.int64).min)   # and what stands for it among whole numbers
+_LARGEST = int(np.iinfo(np.int64).max)
 SHOWN = 6                                # values or colours named in a message
 _WORTH_COMPILED = 1 << 16                # pixels from which on loading the compiled loops pays
 
@@ -77,7 +78,11 @@ def whole_numbers(stored: StoredMask, *, nan_known: bool) -> tuple[NDArray[Any],
     """Stored values as whole numbers, and whether floats had to be rounded; raises Fault for colours and fractions."""
     if stored.values is None:
         raise _colours_without_table(stored)
+    if stored.values.dtype.kind not in "fiu":
+        raise Fault(f"holds numbers of type {stored.values.dtype.name}", "Save class ids, as whole numbers.")
     if stored.values.dtype.kind != "f":
+        if stored.values.dtype == np.uint64 and stored.values.max() > _LARGEST:
+            raise Fault(f"holds numbers beyond {_LARGEST}", "Is it a map of class ids? Save these in fewer bits.")
         return stored.values, False
     undefined = np.isnan(stored.values)
     known = np.where(undefined, 0.0, stored.values.astype(np.float64))
@@ -161,7 +166,8 @@ def _colours_without_table(stored: StoredMask) -> Fault:
     shown = [f"{hex_color(int(found.values[i]))} in {found.pixels[i]} pixels" for i in most]
     example = ", ".join(f"'{hex_color(int(code))[1:]}': {c}" for c, code in enumerate(found.values[:3]))
     equal = bool((stored.colours[:, :, :1] == stored.colours).all())
-    return Fault(f"is colour-coded ({stored.kind}, 3 channels{', all equal' if equal else ''}) and no colour table is "
-                 f"declared; colours found: {listed(shown, len(found.values))}",
+    lossy, same = "lossy and " if stored.lossy else "", ", all equal" if equal else ""
+    return Fault(f"is {lossy}colour-coded ({stored.kind}, 3 channels{same}) and no colour table is declared; "
+                 f"colours found: {listed(shown, len(found.values))}",
                  f"Declare what each means, as in data.colors={{{example}}}"
                  f"{', or save one of the equal channels as the mask' if equal else ''}.")

@@ -69,7 +69,7 @@ def infer_label_map(masks: Iterable[Path], *, ignore: int | None = 255, max_pixe
         try:
             stored = decode_mask(read_bytes(path), max_pixels=max_pixels)
             if stored.lossy:
-                raise Fault("is a JPEG, which is lossy", "Export the masks again as PNG.")
+                raise Fault(f"is lossy ({stored.kind})", "Export the masks again as PNG.")
             one = distinct(whole_numbers(stored, nan_known=False)[0])
         except Fault as fault:
             raise MaskError(fault.about(path)) from fault.__cause__

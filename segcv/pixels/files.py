@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import unicodedata
 import zlib
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
@@ -11,6 +13,13 @@ MAX_PIXELS = 100_000_000        # height x width above which a file is refused b
 _KINDS = (
     (b"\x89PNG\r\n\x1a\n", "PNG"), (b"\xff\xd8\xff", "JPEG"), (b"BM", "BMP"),
     (b"II*\x00", "TIFF"), (b"MM\x00*", "TIFF"), (b"II+\x00", "TIFF"), (b"MM\x00+", "TIFF"),
+    (b"GIF8", "GIF"), (b"\x93NUMPY", "NPY"), (b"PK\x03\x04", "NPZ"),
+)
+_OTHERS = (
+    (b"\x1f\x8b", "is compressed by gzip (a NIfTI volume?)", "Write each slice as PNG or TIFF."),
+    (b"\x89HDF", "is an HDF5 file", "Write each picture as PNG or TIFF."),
+    (b"\x00\x00\x00\x0cjP", "is a JPEG 2000", "Convert it to TIFF."),
+    (b"version https://git-lfs", "is a Git LFS pointer, not the picture", "Fetch the files: git lfs pull"),
 )
 
 
@@ -33,9 +42,31 @@ def read_bytes(path: Path, *, first: int | None = None) -> bytes:
         with path.open("rb") as file:
             return file.read(-1 if first is None else first)
     except FileNotFoundError:
-        raise Fault("there is no such file", "Put it there, or take its row out of the table.") from None
+        near = _alike(path)
+        raise Fault(f"there is no such file{near}", "Put it there, or take its row out of the table." if not near else
+                    "Write the name as the file has it.") from None
     except OSError as error:
         raise Fault(f"cannot be opened ({error.strerror})", "Check the path and its permissions.") from error
+
+
+def _alike(path: Path) -> str:
+    """The name of a file beside `path` that differs in case or in Unicode form only, as messages add it."""
+    wanted = _folded(path.name)
+    for name in _names(path.parent):
+        if _folded(name) == wanted and name != path.name:
+            how = "case" if unicodedata.normalize("NFC", name) != unicodedata.normalize("NFC", path.name) else (
+                "the Unicode form of its letters")
+            return f", but {name!r} is there, which differs in {how}"
+    return ""
+
+
+@lru_cache(maxsize=4)
+def _names(folder: Path) -> tuple[str, ...]:
+    return tuple(sorted(path.name for path in folder.iterdir())) if folder.is_dir() else ()
+
+
+def _folded(name: str) -> str:
+    return unicodedata.normalize("NFC", name).casefold()
 
 
 def content_hash(data: bytes) -> str:
@@ -44,15 +75,18 @@ def content_hash(data: bytes) -> str:
 
 
 def file_kind(data: bytes) -> str:
-    """PNG, JPEG, BMP or TIFF, told by the first bytes and never by the suffix."""
+    """PNG, JPEG, TIFF, BMP, GIF, WEBP, NPY or NPZ, told by the first bytes and never by the suffix."""
     for magic, kind in _KINDS:
         if data.startswith(magic):
             return kind
+    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+        return "WEBP"
     if not data:
         raise Fault("is empty (0 bytes)", "Copy it again from its origin.")
-    if data.startswith(b"version https://git-lfs"):
-        raise Fault("is a Git LFS pointer, not the picture", "Fetch the files: git lfs pull")
-    raise Fault(f"is damaged, or not a PNG, JPEG, TIFF or BMP file (it begins with {data[:8]!r})",
+    for magic, found, cure in _OTHERS:
+        if data.startswith(magic):
+            raise Fault(found, cure)
+    raise Fault(f"is damaged, or not a PNG, JPEG, TIFF, BMP, GIF or WebP file (it begins with {data[:8]!r})",
                 "Convert it to PNG or TIFF, or copy it again from its origin.")
 
 

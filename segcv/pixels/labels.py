@@ -95,7 +95,7 @@ class LabelMap:
         meaning = np.array([table.get(int(value), _UNKNOWN) for value in found.values], np.int64)
         unknown = meaning == _UNKNOWN
         if stored.lossy:
-            raise Fault(f"is a JPEG, which is lossy: {int(unknown.sum())} values other than the declared ones, in "
+            raise Fault(f"is lossy ({stored.kind}): {int(unknown.sum())} values other than the declared ones, in "
                         f"{int(found.pixels[unknown].sum())} of {coded.size} pixels",
                         "Export the masks again as PNG; rounding them would guess at every border.")
         if unknown.any():

@@ -46,7 +46,7 @@ class PredictedCoding:
     def decode(self, stored: StoredMask) -> NDArray[np.integer[Any]]:
         """`read` of a mask as stored; raises Fault."""
         if stored.lossy:
-            raise Fault("is a JPEG, which is lossy, so its values are not those that were predicted",
+            raise Fault(f"is lossy ({stored.kind}), so its values are not those that were predicted",
                         "Save predictions as PNG or TIFF.")
         if stored.colours is not None and self.colors is not None:
             return self._of_colours(stored)

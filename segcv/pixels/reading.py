@@ -12,7 +12,15 @@ from typing import IO, Any
 import cv2
 import numpy as np
 from numpy.typing import NDArray
-from PIL import BmpImagePlugin, Image, ImageFile, JpegImagePlugin, PngImagePlugin
+from PIL import (
+    BmpImagePlugin,
+    GifImagePlugin,
+    Image,
+    ImageFile,
+    JpegImagePlugin,
+    PngImagePlugin,
+    WebPImagePlugin,
+)
 
 from segcv.errors import ImageFileError
 from segcv.pixels.files import MAX_PIXELS, Fault, damaged, file_kind, read_bytes, refuse_broken_png, refuse_huge
@@ -20,6 +28,7 @@ from segcv.pixels.tiff import TiffPicture, decode_tiff, tiff_size
 
 _OPENERS: dict[str, Callable[[IO[bytes]], ImageFile.ImageFile]] = {
     "PNG": PngImagePlugin.PngImageFile, "JPEG": JpegImagePlugin.JpegImageFile, "BMP": BmpImagePlugin.BmpImageFile,
+    "GIF": GifImagePlugin.GifImageFile, "WEBP": WebPImagePlugin.WebPImageFile,
 }
 _PNG_BANDS = {2: 3, 4: 2, 6: 4}      # of coloured and transparent pictures, by the colour type in the header
 _ORIENTATION = 274                   # the EXIF tag
@@ -37,11 +46,11 @@ class Storage:
 
 
 def read_image(path: Path, *, max_pixels: int = MAX_PIXELS) -> NDArray[Any]:
-    """The image in a PNG, JPEG, TIFF or BMP file, H x W x bands, uint8, uint16 or float32, in its stored range.
+    """The image in a PNG, JPEG, TIFF, BMP, GIF or WebP file, H x W x bands, in its stored range.
 
-    Bands are red, green, blue, then alpha or further bands; grey pictures keep the third axis, palettes are
-    expanded to RGB (RGBA when transparent), 1-bit pictures hold 0 and 255, other whole numbers become float32
-    when that is exact. EXIF orientation is applied: the array is the picture as it is shown.
+    uint8, uint16 or float32. Bands are red, green, blue, then alpha or further bands; grey pictures keep the third
+    axis, palettes are expanded to RGB (RGBA when transparent), 1-bit pictures hold 0 and 255, other whole numbers
+    become float32 when that is exact. EXIF orientation is applied: the array is the picture as it is shown.
 
     Raises:
         ImageFileError: the file is missing, damaged, larger than `max_pixels` (told from its header), holds
@@ -90,7 +99,7 @@ def sizes(path: Path) -> tuple[tuple[int, int], tuple[int, int]]:
             height, width, how = tiff_size(path)
         else:
             with path.open("rb") as file:
-                picture = _OPENERS[kind](file)
+                picture = _opener(kind)(file)
                 height, width, how = picture.height, picture.width, orientation(picture)
     except Fault as fault:
         raise ImageFileError(fault.about(path)) from fault.__cause__
@@ -100,25 +109,31 @@ def sizes(path: Path) -> tuple[tuple[int, int], tuple[int, int]]:
 
 
 def open_picture(data: bytes, *, max_pixels: int) -> Image.Image:
-    """The decoded picture in a PNG, JPEG or BMP file, in the mode it is stored in.
+    """The decoded picture in a PNG, JPEG, BMP, GIF or WebP file, in the mode it is stored in.
 
     The format's own class is called, because `Image.open` has a limit of its own, kept in a global.
     """
     kind = file_kind(data)
     try:
-        picture = _OPENERS[kind](io.BytesIO(data))
+        picture = _opener(kind)(io.BytesIO(data))
         refuse_huge(picture.height, picture.width, max_pixels)
         if kind == "PNG":
             refuse_broken_png(data)
-            frames = int(getattr(picture, "n_frames", 1))
-            if frames > 1:
-                raise Fault(f"is an animation of {frames} pictures", "Write each picture to its own file.")
+        frames = int(getattr(picture, "n_frames", 1))
+        if frames > 1:
+            raise Fault(f"is an animation of {frames} pictures", "Write each picture to its own file.")
         picture.load()
     except Fault:
         raise
     except Exception as error:       # a decoder meets a broken file with any exception whatever
         raise damaged(error) from error
     return picture
+
+
+def _opener(kind: str) -> Callable[[IO[bytes]], ImageFile.ImageFile]:
+    if kind not in _OPENERS:
+        raise Fault("is an array of numpy, and images are pictures", "Write it as TIFF.")
+    return _OPENERS[kind]
 
 
 def orientation(picture: Image.Image) -> int:

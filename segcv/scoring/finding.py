@@ -14,7 +14,7 @@ import pandas as pd
 from segcv.errors import ScoreError, TableError
 from segcv.scoring.arrays import ARRAYS, PICTURES, VOLUMES
 from segcv.scoring.forms import LABELS
-from segcv.tables import image_id_of, read_csv
+from segcv.tables import image_id_of, one_form, read_csv
 
 CELL = ("candidate", "repeat", "fold", "seed")
 NUMBERS = ("repeat", "fold", "seed")
@@ -64,6 +64,7 @@ def match_images(found: pd.DataFrame, images: pd.DataFrame, *, where: str) -> pd
     """
     image_ids = images["image_id"].tolist()
     known, shared = set(image_ids), _shared_folder(image_ids)
+    found = found.assign(image_id=[name if name in known else one_form(name) for name in found["image_id"]])
     found = _by_plane(found, images, known | {name.removeprefix(shared) for name in known})
     named = found["image_id"].map(lambda name: name if name in known else f"{shared}{name}")
     strange = ~named.isin(known)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 import warnings
 from collections.abc import Collection
 from pathlib import Path, PurePosixPath
@@ -16,7 +17,8 @@ from segcv.tables.schema import SHOWN, read_csv
 
 LONGEST_NAME = 240       # bytes of one part of an id; file systems take 255, with a suffix
 
-IMAGE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp"})
+IMAGE_SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp"})
+MASK_SUFFIXES = IMAGE_SUFFIXES | {".npy", ".npz"}
 
 
 def read_images(table: Path) -> pd.DataFrame:
@@ -51,7 +53,7 @@ def read_images(table: Path) -> pd.DataFrame:
 
 
 def pair_folders(images: Path, masks: Path, *, mask_suffix: str = "",
-                 mask_kinds: Collection[str] = IMAGE_SUFFIXES) -> pd.DataFrame:
+                 mask_kinds: Collection[str] = MASK_SUFFIXES) -> pd.DataFrame:
     """The images table of two folders: image and mask belong together when they have the same image_id.
 
     The id is the path below the folder, without suffix; `mask_suffix` is what mask names add to it (`_mask`), and
@@ -109,7 +111,7 @@ def find_images(where: Path) -> pd.DataFrame:
         frame["image_path"] = [os.path.normpath(folder / path) for path in frame["image_path"]]
         return frame[["image_id", "image_path"]]
     if where.is_file():
-        return pd.DataFrame({"image_id": [where.stem], "image_path": [os.path.normpath(where.absolute())]})
+        return pd.DataFrame({"image_id": [one_form(where.stem)], "image_path": [os.path.normpath(where.absolute())]})
     found = _by_id(where, "", IMAGE_SUFFIXES)
     return pd.DataFrame({"image_id": sorted(found),
                          "image_path": [os.path.normpath(found[name].absolute()) for name in sorted(found)]})
@@ -128,7 +130,12 @@ def image_id_of(path: str) -> str:
     """The image_id of an image_path: without suffix, '/' as separator, without leading '/', drive or '..'."""
     pure = PurePosixPath(os.path.normpath(path).replace("\\", "/"))
     parts = [part for part in pure.with_suffix("").parts if part not in ("/", "..") and not part.endswith(":")]
-    return "/".join(parts)
+    return one_form("/".join(parts))
+
+
+def one_form(image_id: str) -> str:
+    """Letters with accents as one character each: some systems write them as two, and both look the same."""
+    return unicodedata.normalize("NFC", image_id)
 
 
 def _refuse_blanks(frame: pd.DataFrame, table: Path) -> None:
@@ -197,7 +204,7 @@ def _by_id(folder: Path, name_suffix: str, kinds: Collection[str]) -> dict[str, 
         hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
         if path.suffix.lower() not in kinds or hidden or not path.stem.endswith(name_suffix):
             continue
-        image_id = path.relative_to(folder).with_suffix("").as_posix().removesuffix(name_suffix)
+        image_id = one_form(path.relative_to(folder).with_suffix("").as_posix()).removesuffix(name_suffix)
         if image_id in found:
             raise TableError(f"{found[image_id]} and {path} have the same name but for the suffix. Rename one.")
         found[image_id] = path

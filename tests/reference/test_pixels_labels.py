@@ -173,7 +173,7 @@ def test_a_jpeg_mask_is_refused_with_the_number_of_other_values(tmp_path):
     with Image.open(path) as picture:
         other = set(np.asarray(picture).ravel().tolist()) - {0, 255}
 
-    assert f"lossy: {len(other)} values" in refused(path, label_map(num_classes=2, values={0: 0, 255: 1}))
+    assert f"lossy (JPEG, L): {len(other)} values" in refused(path, label_map(num_classes=2, values={0: 0, 255: 1}))
 
 
 def test_an_unknown_value_is_named_with_pixels_and_every_cure(tmp_path):
