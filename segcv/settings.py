@@ -189,6 +189,16 @@ class TrainCommand(RecipeCommand):
 
 
 @dataclass
+class DoctorCommand:
+    loader: str | None = None            # package.module:object, a Dataset or DataLoader to audit
+    encoder: str = "resnet18"            # whose pretrained weights are looked for
+    encoder_weights: str = "imagenet"
+    runs: str = "runs"
+    splits: str = "splits"
+    cache: str = ".segcv"
+
+
+@dataclass
 class SweepCommand:
     action: str = "status"               # submit, status, collect
     train: list[str] = field(default_factory=list)       # what train -m takes: fold=0,1,2,3,4 seed=0,1 ...

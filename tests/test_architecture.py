@@ -37,6 +37,7 @@ COMMANDS = {
     "audit",
     "check_serving",
     "convert",
+    "doctor",
     "evaluate",
     "fit_final",
     "nested",

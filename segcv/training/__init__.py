@@ -14,9 +14,11 @@ from segcv.training.augment import PIPELINES, Augmentation
 from segcv.training.calibration import CALIBRATIONS, THRESHOLDS, Calibration, CalibrationImages
 from segcv.training.data import NetworkInput
 from segcv.training.determinism import chosen_device, chosen_precision, environment, pinned
+from segcv.training.loader_audit import LoaderAudit, audit_loader
 from segcv.training.loop import CHECKPOINT, Fit, StepInfo, fit
 from segcv.training.losses import LOSSES, WEIGHTINGS, build_loss, class_weights
 from segcv.training.models import MODELS, ModelChoice, Network, build_model
+from segcv.training.pretrained import require_weights
 from segcv.training.saved import SavedModel, load_model, read_calibration, save_model, write_calibration
 from segcv.training.schedules import SCHEDULES, learning_rate
 from segcv.training.seeds import EpochSampler, Seeds, run_seeds
@@ -28,10 +30,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CALIBRATIONS", "CHECKPOINT", "LOSSES", "MODELS", "PIPELINES", "SCHEDULES", "THRESHOLDS", "WEIGHTINGS",
-    "Augmentation", "Calibration", "CalibrationImages", "EpochSampler", "Fit", "ModelChoice", "Network",
-    "NetworkInput", "SavedModel", "ScoreMetric", "Seeds", "StepInfo", "Stopping", "build_loss", "build_model",
-    "chosen_device", "chosen_precision", "class_weights", "environment", "fit", "learning_rate", "load_model",
-    "next_multiple", "padded", "pinned", "read_calibration", "run_seeds", "save_model", "write_calibration",
+    "Augmentation", "Calibration", "CalibrationImages", "EpochSampler", "Fit", "LoaderAudit", "ModelChoice",
+    "Network", "NetworkInput", "SavedModel", "ScoreMetric", "Seeds", "StepInfo", "Stopping", "audit_loader",
+    "build_loss", "build_model", "chosen_device", "chosen_precision", "class_weights", "environment", "fit",
+    "learning_rate", "load_model", "next_multiple", "padded", "pinned", "read_calibration", "require_weights",
+    "run_seeds", "save_model", "write_calibration",
 ]
 
 

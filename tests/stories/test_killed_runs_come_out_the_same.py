@@ -15,7 +15,7 @@ from killed_runs import Lab, ended, killed_at, make_lab, outcome, reference
 
 from segcv.runs import find_runs
 
-SPREAD = 5
+SPREAD = 3
 
 
 @pytest.fixture(scope="module")
