@@ -77,11 +77,14 @@ class LabelMap:
                 does not explain; the message counts its pixels and names the setting that cures it.
         """
         try:
-            stored = decode_mask(read_bytes(path), max_pixels=max_pixels)
-            plain = self._plain(stored)
-            return self.decode(stored).labels if plain is None else plain
+            return self.ids(decode_mask(read_bytes(path), max_pixels=max_pixels))
         except Fault as fault:
             raise MaskError(fault.about(path)) from fault.__cause__
+
+    def ids(self, stored: StoredMask) -> NDArray[np.uint8] | NDArray[np.uint16]:
+        """Class ids of a mask as stored, without counting them; raises Fault."""
+        plain = self._plain(stored)
+        return self.decode(stored).labels if plain is None else plain
 
     def decode(self, stored: StoredMask) -> Labels:
         """Class ids of a mask as stored; raises Fault."""

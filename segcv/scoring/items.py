@@ -38,7 +38,7 @@ def score_item(item: Item, reading: Reading, *, at_once: int = AT_ONCE) -> Score
             windows = [(slice(0, height), slice(0, width))] if whole else truth_file.windows(
                 pixels=max(1, at_once // prediction.channels))
             for rows, columns in windows:
-                truth = truth_file.read(rows, columns, lambda stored: labels.decode(stored).labels)
+                truth = truth_file.read(rows, columns, labels.ids)
                 part = prediction.read(rows, columns, height=height, width=width)
                 if form.kind == LABELS:
                     tally.add_labels(truth, part)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segcv.metrics import (
+    BOUNDARY_METRICS,
     METRICS,
     boundary_means,
     cells_by_state,
@@ -34,7 +35,7 @@ from segcv.metrics import (
     trivial_counts,
 )
 from segcv.scoring.histograms import probability_scores
-from segcv.scoring.tally import BOUNDARY_METRICS, DISTANCES
+from segcv.scoring.tally import DISTANCES
 from segcv.scoring.writing import RunScores
 
 FloatArray = NDArray[np.float64]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from segcv.errors import ConfigError
-from segcv.metrics import boundary_scores, confusion, probability_histogram
+from segcv.metrics import BOUNDARY_METRICS, boundary_scores, confusion, probability_histogram
 from segcv.pixels import MAX_PIXELS, LabelMap, PredictedCoding
 from segcv.scoring.forms import LABELS, PredictionForm
 from segcv.scoring.histograms import sparse_bins
@@ -18,7 +18,6 @@ from segcv.scoring.images import ImageScore, score_of_confusion
 from segcv.scoring.sizes import NEAREST
 
 SHOWN = 4                     # values outside the label set that are remembered
-BOUNDARY_METRICS = ("hd95_max", "hd95_pooled", "assd", "masd", "nsd", "nsd_surface", "boundary_iou")
 DISTANCES = ("hd95_max", "hd95_pooled", "assd", "masd")
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
 import pandas as pd
 
+from segcv.errors import SegcvWarning
 from segcv.groups import assign_groups
 from segcv.pixels import LabelMap, count_masks
 from segcv.settings import DataSettings, GroupSettings, SplitSettings
@@ -39,6 +41,11 @@ def open_truth(data: DataSettings, group: GroupSettings, *, cache: Path, workers
     images = given_groups(images_table(data, cache=cache), group)
     labels = labels_of(data, images)
     grouped = assign_groups(images, None, pattern=group.pattern, max_distance=None, folds=2)
+    alone = grouped.loc[grouped["group_evidence"] == "alone", "image_id"]
+    if len(alone):
+        warnings.warn(f"{len(alone)} of {len(grouped)} images have no group and count as independent "
+                      f"({', '.join(alone.head(3))}), so intervals are too narrow if several come from one source: "
+                      "give a column group_id, or group.pattern=NAME.", SegcvWarning, stacklevel=2)
     counted = count_masks(images, labels, max_pixels=data.max_pixels, workers=max(1, workers), progress=progress)
     return Truth(data_name(data), labels, grouped, counted.masks, counted.data_id)
 
