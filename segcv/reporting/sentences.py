@@ -115,6 +115,30 @@ SENTENCES: dict[str, str] = {
     "fingerprints": "Fingerprints",
     "notes": "Notes",
     "to_reproduce": "To reproduce:",
+    # comparison
+    "compare_title": "Comparison",
+    "compare_answer": "Which is better?",
+    "compare_pair": "{first} against {second}: {verdict}. Difference of {unit}: {value}. The smallest true difference "
+                    "that these runs would have shown {power} times in 100 is {detectable}.",
+    "compare_policy": "Compared on the same cells: classes that an image has (policy truth; {images} images without "
+                      "any were left out). What that cannot see, classes predicted where there are none, is tested "
+                      "below, and nobody is called better whose false alarms are worse.",
+    "compare_unproven": "HELD-OUT NOT PROVEN for {names}: whether these models were trained on what they are compared "
+                        "on is not on record.",
+    "compare_gate": "GATE {name}: {said}",
+    "compare_candidates": "The candidates",
+    "compare_ranks": "How often each would rank where, if other groups like these were drawn",
+    "compare_ranks_why": "a share of draws of groups, about these models",
+    "compare_classes": "Class by class",
+    "compare_alarms": "False alarms",
+    "compare_alarms_why": "Share of the classes an image does not have that are predicted in it; lower is better, so "
+                          "a difference below 0 speaks for the first.",
+    "compare_no_alarms": "Every image has every class: there is nothing to raise a false alarm about.",
+    "compare_where": "Where they differ",
+    "compare_groups": "Groups: {pair}, from the worst for the first to the best",
+    "compare_images": "Images that changed most: {pair}",
+    "compare_tests": "The tests, and how to read them",
+    "compare_results": "{first} against {second}, by fold: {verdict}. Mean difference {value}.",
     # nested
     "nested_title": "Nested evaluation: {name}",
     "nested_answer": "What to expect of the whole recipe",
