@@ -79,6 +79,7 @@ SETTINGS: dict[str, Callable[[Any, Path], list[str]]] = {
     "roles": lambda value, case: [f"roles={quoted(str(case / value))}"],
     "results": lambda value, case: [f"results={quoted(str(case / value))}"],
     "seeds": lambda value, case: [f"seeds={quoted(value)}"],
+    "compare": lambda value, case: [f"candidates={quoted(value)}"],
 }
 
 
@@ -205,6 +206,11 @@ class Outcome:
     def summary(self) -> dict[str, Any]:
         return self.json("report/summary.json")
 
+    def pair(self) -> dict[str, Any]:
+        """The one pair that was compared."""
+        (only,) = self.summary()["pairs"]
+        return dict(only)
+
 
 def partition(ids: list[str]) -> list[list[int]]:
     """Row numbers that share an id, in order of their first row."""
@@ -246,6 +252,10 @@ RESULTS: dict[str, Callable[[Outcome], Any]] = {
     "sd_over_folds": lambda out: out.summary()["folds"]["sd"],
     "standard_error": lambda out: out.summary()["folds"]["standard_error"],
     "sd_over_seeds": lambda out: out.summary()["folds"]["sd_over_seeds"],
+    "mean_difference": lambda out: out.pair()["mean_difference"],
+    "t_plain": lambda out: out.pair()["t_plain"],
+    "t_corrected": lambda out: out.pair()["t_corrected"],
+    "degrees_of_freedom": lambda out: out.pair()["degrees_of_freedom"],
 }
 PATTERNS: dict[str, Callable[..., Any]] = {
     r"(\w+)_class_(\d+)_per_image": lambda out, metric, c: [
@@ -294,6 +304,8 @@ def run(case: Path, work: Path, description: dict[str, Any]) -> Outcome:
         raise LookupError(f"segcv has no setting for {', '.join(unknown)} yet")
     overrides = [override for name, value in args.items() for override in SETTINGS[name](value, case)]
     command = [sys.executable, "-m", f"segcv.{kind}"]
+    if kind == "aggregate" and "compare" in args:
+        command[-1] = "segcv.compare"
     if kind == "aggregate":
         overrides = [override.replace("split.folds=", "folds=") for override in overrides] + ["out=report"]
     elif "image_dir" not in args and (case / "dataset.csv").exists():

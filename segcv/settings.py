@@ -320,3 +320,48 @@ class AggregateCommand:
     target: str | None = None            # another primary target than the split declared; marked in the report
     level: float = 0.95
     out: str | None = None               # report folder; default: beside the runs
+
+
+@dataclass
+class CompareCommand:
+    candidates: list[str] = "???"  # type: ignore[assignment]      # the first is the one the others must beat
+    runs: str = "runs"
+    metric: str = "iou"                  # iou, dice, precision, recall
+    target: str | None = None            # default: the one that the split declared
+    level: float = 0.95
+    power: float = 0.8                   # of the smallest difference that is called detectable
+    gate: str | None = None              # better, not_worse (than the first): exit code 1 unless all others are
+    margin: float = 0.0                  # with gate=not_worse: how much worse is not worse
+    results: str | None = None           # a plain table of fold scores instead of runs
+    folds: int | None = None             # with results: how many folds there should be
+    seeds: list[int] | None = None
+    out: str | None = None               # default: comparison/, beside the runs
+
+
+@dataclass
+class ComponentSettings:
+    """Standard deviations of image scores to plan with, instead of a pilot; group and model are needed."""
+
+    group: float | None = None           # between groups
+    model: float | None = None           # between networks of one recipe
+    interaction: float = 0.0             # of networks with groups
+    residual: float = 0.0                # of networks with images
+    h: float = 0.0                       # mean over groups of 1 / images
+    folds: int = 5
+
+
+@dataclass
+class PlanCommand:
+    runs: str = "runs"
+    candidate: str | None = None         # the pilot
+    config_id: str | None = None
+    against: str | None = None           # a second pilot: plan for the difference of the two
+    components: ComponentSettings = field(default_factory=ComponentSettings)
+    groups: int | None = None            # at hand; default: those of the pilot
+    columns: int | None = None           # seeds or repeats at hand; default: those of the pilot
+    interval: float | None = None        # wanted half-width of the interval
+    difference: float | None = None      # or the true difference that must show
+    effect_sd: float = 0.03              # of the effect over groups, for a difference without a pair
+    level: float = 0.95
+    power: float = 0.8
+    out: str | None = None

@@ -3,6 +3,7 @@
 `write_report(folder, evidence)` writes cv_report.md, tables/*.csv and summary.json.
 """
 
+from segcv.reporting.comparison_report import ComparisonEvidence, changed_images, pair_name, write_comparison
 from segcv.reporting.evidence import Evidence
 from segcv.reporting.markdown import escaped, page
 from segcv.reporting.nested_report import NestedEvidence, write_nested_report
@@ -12,7 +13,8 @@ from segcv.reporting.sections import RESULT_SECTIONS, SECTIONS, report_sections
 from segcv.reporting.writing import REPORT, SUMMARY, summary_json, write_report
 
 __all__ = [
-    "REPORT", "RESULT_SECTIONS", "SECTIONS", "SUMMARY", "Block", "Bullets", "Cell", "Commands", "Evidence",
-    "NestedEvidence", "Paragraph", "Section", "Table", "cell_text", "escaped", "estimate_text", "page",
-    "report_sections", "summary_json", "write_nested_report", "write_report",
+    "REPORT", "RESULT_SECTIONS", "SECTIONS", "SUMMARY", "Block", "Bullets", "Cell", "Commands",
+    "ComparisonEvidence", "Evidence", "NestedEvidence", "Paragraph", "Section", "Table", "cell_text",
+    "changed_images", "escaped", "estimate_text", "page", "pair_name", "report_sections", "summary_json",
+    "write_comparison", "write_nested_report", "write_report",
 ]

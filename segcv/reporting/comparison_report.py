@@ -24,14 +24,17 @@ COMPARISON, SUMMARY = "comparison.md", "summary.json"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparisonEvidence:
-    """What a comparison is reported from: of runs (`found`), or of plain tables of fold scores (`results`)."""
+    """What a comparison is reported from: of runs (`found`), or of plain tables of fold scores (`results`).
+
+    `unproven` names candidates of which nothing shows that they were not trained on the images compared.
+    """
 
     found: CandidatesComparison | None = None
     results: tuple[ResultsComparison, ...] = ()
     groups: Mapping[str, pd.DataFrame] = field(default_factory=dict)     # pair -> group_id, difference, lowest first
     changed: Mapping[str, pd.DataFrame] = field(default_factory=dict)    # pair -> images that changed most
     gate: Mapping[str, str] = field(default_factory=dict)                # candidate -> what the gate said
-    unproven: tuple[str, ...] = ()                                       # candidates whose held-out images are not proven
+    unproven: tuple[str, ...] = ()                                       # candidates
     fingerprints: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -110,8 +113,9 @@ def _answer(evidence: ComparisonEvidence) -> Section:
         blocks.append(Paragraph(say("compare_pair", first=one.first, second=one.second, verdict=pair.verdict,
                                     unit=one.difference.unit, value=estimate_text(one.difference),
                                     detectable=score_text(one.detectable), power=f"{100 * one.power:.0f}")))
-    blocks.append(Table("pairs", ("pair", "verdict", "difference", "p (Holm)", "smallest difference seen", "what limits",
-                                  "groups", "columns"), tuple(rows), why="too few groups or one column: see the tests"))
+    blocks.append(Table("pairs", ("pair", "verdict", "difference", "p (Holm)", "smallest difference seen",
+                                  "what limits", "groups", "columns"), tuple(rows),
+                        why="too few groups or one column: see the tests"))
     blocks.append(Paragraph(say("compare_policy", images=evidence.found.without_class)))
     return Section(say("compare_answer"), tuple(blocks))
 

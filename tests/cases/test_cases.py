@@ -11,7 +11,6 @@ import pytest
 CHECKOUT = Path(__file__).parents[2]
 CASES = CHECKOUT.parent / "shared" / "cases"
 EXPECTED_TO_FAIL = {
-    "R03": "comparison of two candidates on one results table is not a command yet",
 }
 
 

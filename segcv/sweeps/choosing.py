@@ -1,0 +1,94 @@
+"""Which runs below a folder belong together, and how they were made."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from segcv.errors import RunError
+from segcv.runs import RunRecord, find_failures, find_runs
+from segcv.tables import read_json
+
+Sweep = list[RunRecord]
+START = "python -m segcv.train -m fold=0,1,2,3,4"
+
+
+def chosen_sweep(runs: Path, *, candidate: str | None, config_id: str | None = None) -> tuple[Sweep, Sweep]:
+    """The runs of one candidate, and those of the same recipe under a leaking split, if there are any.
+
+    Raises:
+        RunError: there is no such run, or several candidates or settings, of which one must be chosen.
+    """
+    records = find_runs(runs)
+    if not records:
+        failed = "".join(f"\n  {run}: {reason}" for run, reason in list(find_failures(runs).items())[:5])
+        raise RunError(f"{runs.absolute()}: there is no finished run{' (failed:' + failed + ')' if failed else ''}. "
+                       f"Start with: {START}")
+    sets: dict[str, Sweep] = {}
+    for record in records:
+        sets.setdefault(set_name(record), []).append(record)
+    wanted = {name: sweep for name, sweep in sets.items()
+              if candidate in (None, sweep[0].candidate) and config_id in (None, sweep[0].config_id)}
+    if not wanted:
+        raise RunError(f"no finished run of candidate={candidate} config_id={config_id} in {runs}; "
+                       f"there are {', '.join(sorted(sets))}.")
+    honest = {sweep[0].recipe_id for sweep in wanted.values() if not sweep[0].leaking}
+    if config_id is None:
+        wanted = {name: sweep for name, sweep in wanted.items()
+                  if not (sweep[0].leaking and sweep[0].recipe_id in honest)}
+    if len(wanted) > 1:
+        raise RunError(several(wanted, runs))
+    sweep = next(iter(wanted.values()))
+    leaking = [other for other in sets.values()
+               if other[0].leaking and not sweep[0].leaking and other[0].recipe_id == sweep[0].recipe_id]
+    return sweep, leaking[0] if len(leaking) == 1 else []
+
+
+def several(wanted: dict[str, Sweep], runs: Path) -> str:
+    """Why there is more than one set of runs to report, and how to choose."""
+    candidates = sorted({sweep[0].candidate for sweep in wanted.values()})
+    if len(candidates) > 1:
+        return f"{runs} holds several candidates: {', '.join(candidates)}. Choose one: candidate={candidates[0]}"
+    one, other = (sweep for _, sweep in sorted(wanted.items())[:2])
+    configs = [flat(read_json(runs / sweep[0].run_id / "config.json")["config"]) for sweep in (one, other)]
+    differ = [f"{key} ({configs[0].get(key)} and {configs[1].get(key)})"
+              for key in sorted(configs[0].keys() | configs[1].keys()) if configs[0].get(key) != configs[1].get(key)]
+    cuts = [sweep[0].split_name for sweep in (one, other)]
+    if cuts[0] != cuts[1]:
+        differ.insert(0, f"split={cuts[0]} and split={cuts[1]}")
+    return (f"candidate {candidates[0]} was run with {len(wanted)} different settings, which must not be averaged; "
+            f"{one[0].config_id} and {other[0].config_id} differ in {', '.join(differ[:5])}. Choose one: "
+            f"config_id={one[0].config_id}. Next time give each its own name: candidate=NAME")
+
+
+def flat(data: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested settings as dotted names."""
+    found: dict[str, Any] = {}
+    for key, value in data.items():
+        found |= flat(value, f"{prefix}{key}.") if isinstance(value, dict) else {f"{prefix}{key}": value}
+    return found
+
+
+def set_name(record: RunRecord) -> str:
+    """The folder below the runs folder that holds all cells of one candidate with one config."""
+    return f"{record.candidate}-{record.config_id}"
+
+
+def kept_overrides(typed: Sequence[str]) -> str:
+    """What was typed for a run besides its cell, as the shell takes it."""
+    cells = ("fold", "seed", "repeat", "device", "workers")
+    return " ".join(shlex.quote(text) for text in typed if text.split("=")[0] not in cells)
+
+
+def rerun_command(overrides: str, sweep: Sweep) -> str:
+    """The command that makes these runs again."""
+    def listed(name: str) -> str:
+        return f"{name}={','.join(map(str, sorted({getattr(record, name) for record in sweep})))}"
+
+    if sweep[0].trained_elsewhere:
+        return f"python -m segcv.evaluate {overrides}".rstrip()
+    cells = [listed("fold"), *(listed(name) for name in ("seed", "repeat")
+                               if {getattr(record, name) for record in sweep} != {0})]
+    return " ".join(["python -m segcv.train -m", *cells, overrides]).rstrip()
