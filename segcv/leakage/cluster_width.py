@@ -6,8 +6,6 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
 from segcv.groups import diameter
 from segcv.leakage.facts import Facts, codes_of, whole_in_a_group
@@ -25,13 +23,11 @@ def find(facts: Facts) -> Iterator[Finding]:
     if facts.max_distance is None:
         return
     alike = look_alikes(facts)
-    size = len(facts.ids)
-    graph = coo_matrix((np.ones(len(alike.one), np.int8), (alike.one, alike.other)), shape=(size, size))
-    cluster = connected_components(graph, directed=False)[1]
+    cluster = alike.cluster
     hashes = facts.looks["phash"].to_numpy(np.uint64)
     linked = np.unique(np.concatenate([alike.one, alike.other]))
     assert facts.images is not None
-    linked = linked[~whole_in_a_group(cluster[linked].astype(np.int64), codes_of(facts.images["group_id"])[linked])]
+    linked = linked[~whole_in_a_group(cluster[linked], codes_of(facts.images["group_id"])[linked])]
     order = linked[np.argsort(cluster[linked], kind="stable")]
     chains = []
     for rows in np.split(order, np.flatnonzero(np.diff(cluster[order])) + 1):

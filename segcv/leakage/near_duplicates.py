@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
 
 from segcv.groups import near_duplicate_pairs
 from segcv.leakage.copies import content_codes
@@ -58,6 +60,14 @@ class LookAlikes:
     one: Ints           # rows of faces; a link of a face with itself: its images are equal to the eye, not in pixels
     other: Ints
     turned: NDArray[np.bool_]       # per link: only after a flip or quarter turn
+
+    @property
+    def cluster(self) -> Ints:
+        """Per image the number of its cluster by single linkage; -1 for flat images."""
+        size = len(self.face)
+        graph = coo_matrix((np.ones(len(self.one), np.int8), (self.one, self.other)), shape=(size, size))
+        component = connected_components(graph, directed=False)[1]
+        return np.where(self.face >= 0, component[np.maximum(self.face, 0)], -1).astype(np.int64)
 
 
 def look_alikes(facts: Facts) -> LookAlikes:

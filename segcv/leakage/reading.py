@@ -27,7 +27,7 @@ UNUSED_WORDS = frozenset({"", "exclude", "excluded", "ignore", "unused", "none",
 ALWAYS_TRAINED = "-1"                        # scikit-learn's PredefinedSplit
 LEDGER_ROLES = frozenset("BCVO")
 _SYNONYMS = {"outer": ("outer", "outer_fold", "fold"), "group_id": ("group_id", "unit", "group")}
-_NUMBER = re.compile(r"(?:fold)?[ _-]*(-?\d+)(?:\.0)?", re.IGNORECASE)
+_NUMBER = re.compile(r"(?:fold[ _-]*)?(-?\d+)(?:\.0)?", re.IGNORECASE)
 
 
 def folds_of_column(images: pd.DataFrame, column: str) -> Folds:

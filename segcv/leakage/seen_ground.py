@@ -15,13 +15,15 @@ from segcv.leakage.touched import touched_by_pairs
 from segcv.leakage.words import pair_texts, share_text, where_text
 
 NAME = "seen_ground"
-EQUAL_PIXELS = "equal pixels"            # the kind of pair that is certain
+EQUAL_PIXELS, SAME_PLACE, SAME_GROUND = "equal pixels", "same place", "same ground"
+WHOLE = 0.95             # of the smaller picture; beyond, nothing was shifted: a fixed camera, or an altered copy
 KINDS = {EQUAL_PIXELS: ("the same pixels as a part of a training image", FAIL, "equal blocks of pixels, at one shift"),
-         "same ground": ("ground that a training image shows too", WARN, "landmarks that agree on one shift")}
+         SAME_PLACE: ("many of the same pixels in the same place as a training image", WARN, "equal blocks of pixels"),
+         SAME_GROUND: ("ground that a training image shows too", WARN, "landmarks that agree on one shift")}
 
 
 def find(facts: Facts) -> Iterator[Finding]:
-    """Fail for shared blocks of equal pixels, warn for shared landmarks; whole copies and look-alikes are left out."""
+    """Fail for equal pixels at a shift, warn in place and for landmarks; what looks alike as a whole is left out."""
     assert facts.folds is not None and facts.looks is not None
     if facts.overlaps is None or not {"blocks", "landmarks"} <= set(facts.looks.columns):
         return
@@ -51,18 +53,12 @@ def _pairs(facts: Facts) -> pd.DataFrame:
     pairs = overlapping_pairs(looks, landmarks=facts.overlaps == "landmarks")
     row = pd.Index(facts.ids)
     pairs["one"], pairs["other"] = row.get_indexer(pd.Index(pairs["first"])), row.get_indexer(pd.Index(pairs["second"]))
-    face = np.arange(len(row))
+    pairs["kind"] = pairs["kind"].mask(pairs["kind"].eq(EQUAL_PIXELS) & pairs["share"].ge(WHOLE), SAME_PLACE)
+    whole = np.arange(len(row))
     if "pixels_hash" in facts.profile.columns:
-        content = codes_of(facts.profile["pixels_hash"])
-        face = np.unique(content, return_index=True)[1][content]       # the first image of each content
-    whole = [np.zeros(0, np.int64)]
-    size = len(row)
+        whole = codes_of(facts.profile["pixels_hash"])
     if facts.max_distance is not None:
-        alike = look_alikes(facts)
-        same = alike.face >= 0
-        face = np.where(same, alike.face, face)
-        whole = [np.minimum(alike.one, alike.other) * size + np.maximum(alike.one, alike.other)]
-    a, b = face[pairs["one"]], face[pairs["other"]]
-    key = np.minimum(a, b) * size + np.maximum(a, b)
-    kept: pd.DataFrame = pairs[(a != b) & ~np.isin(key, np.concatenate(whole))].reset_index(drop=True)
+        alike = look_alikes(facts).cluster
+        whole = np.where(alike >= 0, alike, whole + len(row))
+    kept: pd.DataFrame = pairs[whole[pairs["one"]] != whole[pairs["other"]]].reset_index(drop=True)
     return kept
