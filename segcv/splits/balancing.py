@@ -1,8 +1,9 @@
 """Groups dealt to folds so that every fold holds its share: a greedy start, then the best moves and swaps.
 
 The cost of a partition is the mean over folds and columns of |K x share - 1| (0: every fold holds exactly 1/K of every
-column), plus half the worst such deviation beyond what the largest group makes unavoidable, plus one for each empty
-(fold, column) cell. It falls with every accepted step, so the search ends.
+column; the last column, the images, weighs as much as all others together), plus the mean over folds of how far their
+class shares are from those of all data, summed over classes, plus half the worst deviation beyond what the largest
+group makes unavoidable, plus one for each empty (fold, column) cell. It falls with every accepted step, so it ends.
 """
 
 from __future__ import annotations
@@ -24,16 +25,23 @@ RESTARTS, RESTARTS_SAMPLED = 20, 2
 SLACK = 0.03           # mean cost above the best that the walk may reach
 
 
-def balanced_folds(amounts: NDArray[np.generic], *, folds: int, rng: Generator, strata: Ints | None = None) -> Ints:
+def balanced_folds(amounts: NDArray[np.generic], *, folds: int, rng: Generator, classes: int = 0,
+                   strata: Ints | None = None) -> Ints:
     """Fold in 0..folds-1 of each group; every column of `amounts` (groups x columns, >= 0) is spread evenly.
 
+    The first `classes` columns are parts of one whole, the last column is the number of images.
     The number of groups of each of the `strata` (one number per group) differs by one at most between folds.
     Deterministic in the order of the groups and the state of `rng`. Needs at least as many groups as folds and one
     column that is positive everywhere (the number of images); then no fold stays empty.
     """
     mass = np.asarray(amounts, np.float64)
-    mass = mass[:, mass.sum(0) > 0] / mass.sum(0)[mass.sum(0) > 0]               # groups x columns, columns sum to 1
-    scale = _Scale(folds=folds, columns=mass.shape[1], floor=np.maximum(0, mass.max(0) * folds - 1))
+    total = mass.sum(0)
+    whole = total[:classes][total[:classes] > 0]
+    mass = mass[:, total > 0] / total[total > 0]                                 # groups x columns, columns sum to 1
+    weight = np.ones(mass.shape[1])
+    weight[-1] = max(1, mass.shape[1] - 1)
+    scale = _Scale(folds=folds, weight=weight / weight.sum(), part=whole / max(1.0, whole.sum()),
+                   floor=np.maximum(0, mass.max(0) * folds - 1))
     extended = np.hstack([mass, mass > 0])                                       # with the number of groups per cell
     ends: list[tuple[float, Ints]] = []
     for _ in range(RESTARTS if len(mass) <= ALL_PAIRS else RESTARTS_SAMPLED):
@@ -48,17 +56,25 @@ def balanced_folds(amounts: NDArray[np.generic], *, folds: int, rng: Generator, 
 @dataclass(frozen=True, slots=True)
 class _Scale:
     folds: int
-    columns: int
+    weight: Floats     # columns: sums to 1
+    part: Floats       # classes: their shares of all pixels
     floor: Floats      # columns: the deviation that the largest group alone forces
 
+    @property
+    def columns(self) -> int:
+        return len(self.weight)
+
     def terms(self, load: Floats) -> tuple[Floats, Floats, Floats]:
-        """Per fold: its deviations added up, its worst avoidable one, its empty cells. `load`: ... x 2 columns."""
+        """Per fold: its deviations, weighed, its worst avoidable one, its empty cells. `load`: ... x 2 columns."""
         deviation = np.abs(load[..., :self.columns] * self.folds - 1)
-        empty = (load[..., self.columns:] < 0.5).sum(-1).astype(np.float64)
-        return deviation.sum(-1), np.maximum(deviation - self.floor, 0).max(-1), empty
+        empty = (load[..., self.columns:] < 0.5).astype(np.float64) @ np.ones(self.columns)
+        of_class = load[..., :len(self.part)]
+        pixels = of_class @ self.part                                            # share of all pixels
+        shares = np.abs(of_class - pixels[..., None]) @ self.part / np.maximum(pixels, 1e-300)
+        return deviation @ self.weight + shares, np.maximum(deviation - self.floor, 0).max(-1), empty
 
     def cost(self, total: Floats | float, worst: Floats | float, empty: Floats | float) -> Floats:
-        return np.asarray(total / (self.folds * self.columns) + 0.5 * worst + empty)
+        return np.asarray(total / self.folds + 0.5 * worst + empty)
 
 
 def _greedy(mass: Floats, folds: int, strata: Ints | None, rng: Generator) -> Ints:

@@ -41,7 +41,8 @@ def balanced_group_kfold(images: pd.DataFrame, *, folds: int | None, rng: Genera
     k = fold_count(folds, table, "group")
     values = value_counts(images, table.index, choices.balance_on)
     amounts = np.hstack([pixels.to_numpy(np.int64), values.to_numpy(np.int64), table[["images"]].to_numpy(np.int64)])
-    fold = balanced_folds(amounts, folds=k, rng=rng, strata=strata_of(images, table.index, choices.stratify))
+    fold = balanced_folds(amounts, folds=k, rng=rng, classes=pixels.shape[1],
+                          strata=strata_of(images, table.index, choices.stratify))
     return roles_of(images, images["group_id"].map(dict(zip(table.index, fold, strict=True))).to_numpy(np.int64))
 
 
