@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TextIO, TypeVar, cast
 
@@ -105,6 +106,7 @@ def command(name: str, *, refused: int = 1, plan: Callable[..., Any] | None = No
         def run() -> None:
             sys.argv[1:] = map(_with_places, sys.argv[1:])
             try:
+                _refuse_parts_of_nothing(name, sys.argv[1:])
                 started()
             except SystemExit as stop:
                 if refused == 1 or stop.code in (None, 0) or isinstance(stop, Verdict):
@@ -118,6 +120,17 @@ def command(name: str, *, refused: int = 1, plan: Callable[..., Any] | None = No
                     raise SystemExit(f"failed jobs of the sweep: {len(failed)}; the others are done:{listed}")
         return run
     return start
+
+
+def _refuse_parts_of_nothing(name: str, typed: Sequence[str]) -> None:
+    """Refuse `split.folds=3` where nothing is said of `split` itself and its default is null."""
+    given = {entry.split("=")[0].lstrip("+~") for entry in typed}
+    empty = [entry.name for entry in fields(_COMMANDS[name]) if entry.default is None]
+    for part in sorted(given):
+        whole = part.split(".")[0]
+        if "." in part and whole in empty and whole not in given:
+            raise SystemExit(f"error: {part} says something of {whole}, and no {whole} is named. Type also "
+                             f"{whole}=NAME (a file of conf/{whole}), or leave {part} out.")
 
 
 def _with_places(argument: str) -> str:

@@ -95,7 +95,8 @@ def report(evaluation: Evaluation, results: dict[int, NestedResult]) -> None:
     evidence = nested_evidence(evaluation, results)
     tables = [result.ledger.assign(fit_id=f"repeat-{repeat}/" + result.ledger["fit_id"])
               for repeat, result in results.items()]
-    LEDGER.write(pd.concat(tables, ignore_index=True), evaluation.home / "ledger.parquet")
+    for name in ("ledger.parquet", "ledger.csv"):
+        LEDGER.write(pd.concat(tables, ignore_index=True), evaluation.home / name)
     path = write_nested_report(folder, evidence)
     outer = evidence.outer
     sure = f"({outer.low:.3f} to {outer.high:.3f}, 95 %)" if outer.has_interval else f"(no interval: {outer.note})"

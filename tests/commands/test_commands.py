@@ -142,3 +142,12 @@ def test_help_answers_quickly():
 
     assert done.returncode == 0 and "fold: ???" in done.stdout
     assert time.monotonic() - started < 3
+
+
+def test_a_part_of_what_is_not_named_is_refused_with_the_way_out(tmp_path: Path):
+    """evaluate and audit name no split by themselves: split.folds alone would say something of nothing."""
+    done = subprocess.run([sys.executable, "-m", "segcv.audit", "split.folds=3"], cwd=tmp_path, capture_output=True,
+                          text=True)
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: split.folds says something of split") and "Traceback" not in done.stderr
