@@ -42,7 +42,7 @@ KINDS = {"probability": "probabilities", "probs": "probabilities", "label": "lab
 SETTINGS: dict[str, Callable[[Any, Path], list[str]]] = {
     "num_classes": lambda value, case: [f"data.num_classes={value}"],
     "class_names": lambda value, case: [f"data.classes={quoted(value)}"],
-    "ignore_index": lambda value, case: [f"data.ignore={value}"],
+    "ignore_index": lambda value, case: [f"data.ignore={quoted(value)}"],
     "mask_values": lambda value, case: [f"data.values={quoted(value)}"],
     "class_colors": lambda value, case: ["data.colors=" + quoted(
         {f"{red:02X}{green:02X}{blue:02X}": int(class_id) for class_id, (red, green, blue) in value.items()})],
@@ -187,7 +187,8 @@ class Outcome:
             return value
         rows = pd.read_csv(self.case / "dataset.csv", dtype="str", keep_default_na=False).drop_duplicates("image_path")
         place = {image_id: number for number, image_id in enumerate(summary["image_ids"])}
-        return [value[place[Path(path).with_suffix("").as_posix()]] for path in rows["image_path"]]
+        names = [unicodedata.normalize("NFC", Path(path).with_suffix("").as_posix()) for path in rows["image_path"]]
+        return [value[place[name]] for name in names]
 
     def audit(self) -> dict[str, Any]:
         return self.json("audit/summary.json")
@@ -265,6 +266,7 @@ PATTERNS: dict[str, Callable[..., Any]] = {
     r"mean_(\w+)_class_(\d+)_over_images": lambda out, metric, c:
         out.scored(f"mean_{metric}_per_class_over_images")[int(c)],
     r"n_images_in_mean_class_(\d+)": lambda out, c: out.scored("n_images_in_mean_per_class")[int(c)],
+    r"(auroc|average_precision|ece)_class_(\d+)": lambda out, metric, c: out.scored(f"{metric}_per_class")[int(c)],
     r"trivial_(\w+)": lambda out, name: out.scored("trivial")[name],
     r"train_pixels_of_class_(\d+)_when_(.+)_is_tested": lambda out, c, group: out.train_pixels(int(c), group),
 }

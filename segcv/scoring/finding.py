@@ -151,7 +151,7 @@ def _of_places(where: str, kind: str) -> pd.DataFrame:
         if place is not None:
             told = place.groupdict()
             rows.append([*(_number(told.get(name, "")) if name in NUMBERS else told.get(name, "") for name in CELL),
-                         told["image_id"], str(path)])
+                         one_form(told["image_id"]), str(path)])
     if not rows:
         raise ScoreError(f"{where}: there is no prediction: no file in {root} fits"
                          f"{' (known kinds: ' + ', '.join(sorted(kinds)) + ')' if free else ''}.")

@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 import pandas as pd
 
 from segcv.errors import ScoreError, TableError
-from segcv.tables import TRAIN, read_csv
+from segcv.tables import TRAIN, one_form, read_csv
 
 SHOWN = 3
 
@@ -108,7 +108,7 @@ def _known(names: list[str], images: pd.DataFrame, where: str) -> set[str]:
     for image_id in image_ids:
         by_name.setdefault(PurePosixPath(image_id).name, []).append(image_id)
     found: set[str] = set()
-    for name in names:
+    for name in (one_form(text) for text in names):
         pure = PurePosixPath(name.replace("\\", "/"))
         bare = PurePosixPath(*pure.parts[:-1], pure.stem) if pure.suffix.lower() in _SUFFIXES else pure
         ways = [name, *("/".join(bare.parts[start:]) for start in range(len(bare.parts)))]

@@ -12,11 +12,15 @@ from numpy.typing import NDArray
 from segcv.metrics import (
     BOUNDARY_METRICS,
     METRICS,
+    Counts,
     boundary_means,
     cells_by_state,
     class_scores,
+    equal_group,
     false_alarm_rate,
     frequency_weighted_iou,
+    group_pooled,
+    group_scores,
     image_diagonal,
     image_scores,
     majority_class,
@@ -33,6 +37,9 @@ from segcv.metrics import (
     policy_span,
     pooled_scores,
     trivial_counts,
+    worst_group,
+    worst_image_curve,
+    worst_image_mean,
 )
 from segcv.scoring.histograms import probability_scores
 from segcv.scoring.tally import DISTANCES
@@ -84,6 +91,7 @@ def summary_of(scores: RunScores, *, class_names: Sequence[str], in_mean: Sequen
         numbers[f"mean_{name}_per_class_over_images"] = class_scores(counts, metric=name).tolist()
         if name in ("iou", "dice"):
             numbers[f"{name}_per_image_and_class"] = cells.tolist()
+    numbers |= _rollups(scores, means)
     numbers["n_images_in_mean_per_class"] = (counts.union > 0).sum(axis=0).tolist()
     if scores.histogram is not None:
         numbers |= probability_scores(scores.histogram)
@@ -92,6 +100,25 @@ def summary_of(scores: RunScores, *, class_names: Sequence[str], in_mean: Sequen
     numbers |= {"image_ids": list(scores.image_ids), "miou_per_image": per_image.tolist(),
                 "mdice_per_image": image_scores(means, metric="dice").tolist()}
     return numbers
+
+
+def _rollups(scores: RunScores, means: Counts) -> dict[str, Any]:
+    """The mIoU by group and by source (patches added first), and of the worst images."""
+    groups, by_group = group_scores(means, scores.group_ids, pooled=False)
+    _, pooled = group_scores(means, scores.group_ids, pooled=True)
+    own = [f"source {source}" if source else f"image {image}"
+           for source, image in zip(scores.source_ids, scores.image_ids, strict=True)]
+    worst, lowest = worst_group(means, scores.group_ids, pooled=False)
+    curve = worst_image_curve(means)
+    return {
+        "n_groups": len(groups), "equal_group_miou": equal_group(means, scores.group_ids),
+        "group_pooled_miou": group_pooled(means, scores.group_ids), "worst_group": worst, "worst_group_miou": lowest,
+        "miou_per_group": dict(zip(groups.tolist(), by_group.tolist(), strict=True)),
+        "pooled_miou_per_group": dict(zip(groups.tolist(), pooled.tolist(), strict=True)),
+        "n_sources": len(set(own)), "equal_source_miou": group_pooled(means, own),
+        "worst_images_miou": {str(percent): worst_image_mean(means, percent=percent) for percent in (5, 10, 25)},
+        "mean_over_worst_quantiles_miou": float(curve.mean()),
+    }
 
 
 def _outlines(name: str, values: FloatArray, scores: RunScores, chosen: Sequence[int],
@@ -129,6 +156,8 @@ def summary_text(numbers: dict[str, Any]) -> str:
         f"classes; {_shown(low)} to {_shown(high)} by how absent classes count (here: left out)",
         f"mean over images of their mIoU {_shown(numbers['mean_of_image_miou'])} over {numbers['n_images_in_mean']} of "
         f"{numbers['n_images_scored']} images; {_shown(per_low)} to {_shown(per_high)}",
+        f"mean over {numbers['n_groups']} groups {_shown(numbers['equal_group_miou'])}; the worst, "
+        f"{numbers['worst_group']}: {_shown(numbers['worst_group_miou'])}",
         f"missed where present {_shown(numbers['miss_rate'])}, seen where absent "
         f"{_shown(numbers['false_alarm_rate'])} (share of image x class cells)",
         f"always {names[trivial['class_id']]}, the most common class of the {trivial['of']}: mIoU of summed pixels "

@@ -29,6 +29,8 @@ class RunScores:
     """The scores of one run, in the order of its image ids."""
 
     image_ids: tuple[str, ...]
+    group_ids: tuple[str, ...]
+    source_ids: tuple[str, ...]                    # "": the image is its own source
     counts: Counts
     metrics: dict[str, NDArray[np.float64]]        # boundary metrics by name, images x classes; inf: one side missing
     sizes: NDArray[np.int64]                       # images x (height, width)
@@ -46,6 +48,7 @@ class ScoreWriter:
         self._part, self._rows = ScoreTables(), 0
         self._bins: list[pd.DataFrame] = []
         self._image_ids: list[str] = []
+        self._owners: list[tuple[str, str]] = []                 # group, source
         self._counts: list[NDArray[np.int64]] = []               # each 4 x classes: tp, fp, fn, valid
         self._metrics: dict[str, list[NDArray[np.float64]]] = {}
         self._sizes: list[tuple[int, int]] = []
@@ -67,6 +70,7 @@ class ScoreWriter:
         self._part.add(score)
         self._rows += len(score.cells)
         self._image_ids.append(score.image_id)
+        self._owners.append((score.group_id, score.source_id))
         self._counts.append(class_counts(score))
         self._sizes.append(score.truth_size)
         for name, values in score.metrics.items():
@@ -95,7 +99,9 @@ class ScoreWriter:
         """The images so far."""
         stacked = np.stack(self._counts)                         # images x 4 x classes
         counts = Counts(stacked[:, 0], stacked[:, 1], stacked[:, 2], stacked[:, 3, 0])
-        return RunScores(tuple(self._image_ids), counts, {name: np.stack(rows) for name, rows in self._metrics.items()},
+        groups, sources = zip(*self._owners, strict=True)
+        metrics = {name: np.stack(rows) for name, rows in self._metrics.items()}
+        return RunScores(tuple(self._image_ids), groups, sources, counts, metrics,
                          np.array(self._sizes, np.int64), self._histogram)
 
     def refuse_misread(self, n_classes: int) -> None:
