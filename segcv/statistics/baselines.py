@@ -14,7 +14,7 @@ from segcv.metrics import Counts, Policy, image_scores, majority_class, trivial_
 from segcv.statistics.by_group import GroupScores, group_scores
 from segcv.statistics.estimate import THESE_MODELS, Estimate
 from segcv.statistics.intervals import FEWEST_GROUPS, NO_INTERVAL, bootstrap_t
-from segcv.statistics.scored import Floats, ScoredImages
+from segcv.statistics.scored import Floats, ScoredImages, coded
 from segcv.statistics.targets import equal_group_estimates
 from segcv.tables import TRAIN
 
@@ -49,14 +49,18 @@ def trivial_baseline(scored: ScoredImages, masks: pd.DataFrame, roles: pd.DataFr
     """
     classes = scored.counts.n_classes
     labelled = masks[(masks["class_id"] >= 0) & (masks["class_id"] < classes)]
-    train = roles[roles["role"] == TRAIN].merge(labelled, on="image_id")
-    train["pixels"] *= train.get("train_count", 1)
-    pixels = train.groupby(["repeat", "fold", "class_id"])["pixels"].sum().to_dict()
+    number, ids = coded(labelled["image_id"])
+    of_image = np.zeros((len(ids) + 1, classes), np.int64)                          # last row: no labelled pixel
+    np.add.at(of_image, (number, labelled["class_id"].to_numpy()), labelled["pixels"].to_numpy())
+    train = roles[roles["role"] == TRAIN]
+    place = pd.Index(ids).get_indexer(train["image_id"].to_numpy(dtype=object))     # -1: the last row
+    times = (train["train_count"] if "train_count" in train else pd.Series(1, train.index)).to_numpy(np.int64)
+    pixels = {cell: times[at] @ of_image[place[at]] for cell, at in train.groupby(["repeat", "fold"]).indices.items()}
     truth = scored.counts.truth
     tp, fp, fn = np.zeros_like(truth), np.zeros_like(truth), truth.copy()
     fold_of = scored.rows[["repeat", "fold"]].to_numpy(np.int64)                   # rows x 2
     for repeat, fold in np.unique(fold_of, axis=0):
-        known = np.array([pixels.get((repeat, fold, number), 0) for number in range(classes)], dtype=np.int64)
+        known = pixels.get((repeat, fold), np.zeros(classes, np.int64))
         if not known.any():
             raise RunError(f"repeat={repeat} fold={fold} has no labelled training pixel in the roles table; "
                            "the roles belong to another split.")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from segcv.errors import RunError
 from segcv.metrics import Counts
-from segcv.statistics.scored import Floats, Ints, ScoredImages
+from segcv.statistics.scored import Floats, Ints, ScoredImages, coded
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,7 +66,7 @@ def group_scores(scored: ScoredImages, image_scores: Floats, *, keep: NDArray[np
 
     Shapes: `image_scores` has one number per row of `scored.rows`.
     """
-    ids, image = np.unique(scored.rows["image_id"].to_numpy(dtype=object), return_inverse=True)
+    image, ids = coded(scored.rows["image_id"])
     group_of = np.zeros(len(ids), np.int64)
     group_of[image] = scored.group
     bad = np.zeros(len(ids), bool)

@@ -72,19 +72,30 @@ def fold_statistics(places: pd.DataFrame, scores: pd.Series) -> FoldStatistics:
     >>> round(said.mean, 6), round(said.sd_over_folds, 6), round(said.standard_error, 6), said.sd_over_seeds
     (0.7, 0.079057, 0.035355, nan)
     """
-    table = places[PLACES].assign(score=scores.to_numpy(dtype=float)).sort_values(PLACES)
-    fold = table.groupby(["repeat", "fold"])["score"].mean()
-    defined = fold.dropna()
-    column = table.groupby(["repeat", "seed"])["score"].mean()
-    within = column.groupby(level="repeat").var(ddof=1).dropna()
+    return _statistics(places, pd.DataFrame({"score": scores.to_numpy(dtype=float)}))["score"]
+
+
+def _statistics(places: pd.DataFrame, scores: pd.DataFrame) -> dict[str, FoldStatistics]:
+    """`fold_statistics` of every column of `scores`."""
+    table = pd.concat([places[PLACES].reset_index(drop=True), scores.reset_index(drop=True)], axis=1)
+    table = table.sort_values(PLACES)
+    names = list(scores.columns)
+    fold = table.groupby(["repeat", "fold"])[names].mean()
+    within = table.groupby(["repeat", "seed"])[names].mean().groupby(level="repeat").var(ddof=1)
     repeat = fold.groupby(level="repeat").mean()
+    seeds = int(table["seed"].nunique())
+    return {name: _of_one(fold[name], within[name].dropna(), repeat[name], seeds) for name in names}
+
+
+def _of_one(fold: pd.Series, within: pd.Series, repeat: pd.Series, seeds: int) -> FoldStatistics:
+    defined = fold.dropna()
     sd = float(defined.std(ddof=1)) if len(defined) > 1 else np.nan
     return FoldStatistics(
         mean=float(defined.mean()) if len(defined) else np.nan, sd_over_folds=sd,
         standard_error=sd / float(np.sqrt(len(defined))) if len(defined) > 1 else np.nan,
         low=float(defined.min()) if len(defined) else np.nan, high=float(defined.max()) if len(defined) else np.nan,
         folds=len(defined), undefined=len(fold) - len(defined),
-        sd_over_seeds=float(np.sqrt(within.mean())) if len(within) else np.nan, seeds=int(table["seed"].nunique()),
+        sd_over_seeds=float(np.sqrt(within.mean())) if len(within) else np.nan, seeds=seeds,
         sd_over_repeats=float(repeat.std(ddof=1)) if len(repeat) > 1 else np.nan, repeats=len(repeat))
 
 
@@ -93,7 +104,7 @@ def fold_summary(table: pd.DataFrame, columns: Sequence[str] | None = None) -> p
     names = columns if columns is not None else [
         name for name in table.columns if name not in (*PLACES, "run_id", "images", "groups", "candidate")]
     said = [{"score": name, **{part: getattr(found, part) for part in FoldStatistics.__slots__}}
-            for name in names for found in [fold_statistics(table, table[name])]]
+            for name, found in _statistics(table, table[list(names)].astype(float)).items()]
     return pd.DataFrame(said)
 
 

@@ -66,6 +66,14 @@ class ScoredImages:
         return ScoredImages(self.rows[chosen].reset_index(drop=True), self.counts.take(chosen), self.class_names,
                             self.column[chosen], self.group[chosen], self.group_ids)
 
+    def added(self) -> ScoredImages:
+        """One row per run and group, the counts of its images added: all that pooled scores need."""
+        run = pd.factorize(self.rows["run_id"])[0].astype(np.int64)
+        _, first, cell = np.unique(run * len(self.group_ids) + self.group, return_index=True, return_inverse=True)
+        rows = self.rows.take(first).reset_index(drop=True)
+        return ScoredImages(rows.assign(image_id=rows["group_id"]), self.counts.by(cell), self.class_names,
+                            self.column[first], self.group[first], self.group_ids)
+
     def of_class(self, number: int) -> ScoredImages:
         """The same rows with the counts of one class only."""
         return ScoredImages(self.rows, self.counts.take(classes=[number]), (self.class_names[number],), self.column,
@@ -88,9 +96,9 @@ def scored_images(
     table = _LONG.check(scores, where="scores")
     if table.empty:
         raise RunError("There are no scores to report; run one fold first: python -m segcv.train fold=0")
-    run_of, run_ids = _coded(table["run_id"])
-    image_of, image_ids = _coded(table["image_id"])
-    group_of, group_ids = _coded(table["group_id"])
+    run_of, run_ids = coded(table["run_id"])
+    image_of, image_ids = coded(table["image_id"])
+    group_of, group_ids = coded(table["group_id"])
     places = _places(table, run_of, run_ids, runs)
     number, pair = np.unique(run_of * len(image_ids) + image_of, return_inverse=True)      # run x image
     _refuse_torn(image_of, group_of, image_ids, group_ids)
@@ -113,7 +121,7 @@ def scored_images(
                         group_of[first][order], tuple(map(str, group_ids)))
 
 
-def _coded(values: pd.Series) -> tuple[Ints, NDArray[Any]]:
+def coded(values: pd.Series) -> tuple[Ints, NDArray[Any]]:
     """The place of each value among the distinct ones, which are sorted."""
     codes, names = pd.factorize(values, sort=True)
     return codes.astype(np.int64), np.asarray(names, dtype=object)

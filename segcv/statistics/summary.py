@@ -217,8 +217,10 @@ def summarise(
 
 def _class_estimates(scored: ScoredImages, metric: str, level: float) -> dict[str, Estimate]:
     """Score of each class from pooled pixels, for these models."""
+    added = scored.added()
+
     def one(number: int) -> Estimate:
-        return pooled_estimates(scored.of_class(number), lambda counts: METRICS[metric](counts)[:, 0], unit=metric,
+        return pooled_estimates(added.of_class(number), lambda counts: METRICS[metric](counts)[:, 0], unit=metric,
                                 level=level, what=f"pooled, {scored.class_names[number]}", of_one_class=True)[0]
 
     return {name: one(number) for number, name in enumerate(scored.class_names)}

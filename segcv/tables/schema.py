@@ -87,6 +87,8 @@ class Schema:
 
     def _typed(self, values: pd.Series, column: Column, where: str) -> pd.Series:
         values = values.reset_index(drop=True)
+        if column.kind == "integer" and pd.api.types.is_integer_dtype(values) and not values.hasnans:
+            return values.astype("int64")
         text = values.astype("str").fillna("") if column.kind == "text" else values
         if column.kind == "text":
             number = pd.Series(dtype=float)
