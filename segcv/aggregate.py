@@ -82,7 +82,8 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
         marks += (f"{len(summary.missing)} runs are missing (allow_missing=true).",)
     return Evidence(
         summary=summary, source=f"{split.settings['data']['table'] or split.settings['data']['images'] or 'demo data'}",
-        images=split.images, balance=balance_of(split), split=split_facts(split),
+        images=split.images, balance=balance_of(split), findings=findings_of(settings, split),
+        split=split_facts(split),
         leaking=any(record.leaking for record in sweep), known_groups=split.known_groups,
         unproven=sum(not record.held_out_proof for record in sweep), model=first.model, settings=config["config"],
         software=first.environment["versions"],
@@ -90,6 +91,17 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
                       "recipe_id": first.recipe_id},
         commands=(rerun_command(typed, sweep), "python -m segcv.aggregate"), marks=marks,
         notes=split.notes)
+
+
+def findings_of(settings: AggregateCommand, split: Split) -> pd.DataFrame | None:
+    """The findings of the audit of these data and this split; None where there is none."""
+    from segcv.tables import FINDINGS, read_json
+
+    about = Path(settings.audit) / "summary.json"
+    seen = read_json(about) if about.is_file() else {}
+    if (seen.get("data_id"), seen.get("split_id")) != (split.data_id, split.split_id):
+        return None
+    return FINDINGS.read(Path(settings.audit) / "findings.csv")
 
 
 def balance_of(split: Split) -> pd.DataFrame:

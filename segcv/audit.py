@@ -77,7 +77,8 @@ def gathered(settings: AuditCommand) -> tuple[Facts, list[str], dict[str, object
     sides = (f"{len(folds)} folds from {folds.origin}" if folds is not None else
              "no folds named: the data alone (name them: fold_column=, roles=, split=, split_folder=)")
     trained = f"; {len(runs)} runs below {settings.runs}" if runs is not None else ""
-    return facts, [f"Audit of {data.name}: {len(data.images)} images, {grouped}; {sides}{trained}."], summary_of(data)
+    return facts, [f"Audit of {data.name}: {len(data.images)} images, {grouped}; {sides}{trained}."], (
+        summary_of(data) | {"split_id": "" if split is None else split.split_id})
 
 
 def names_data(settings: AuditCommand) -> bool:

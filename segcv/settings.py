@@ -319,6 +319,7 @@ class AggregateCommand:
     seeds: list[int] | None = None       # which seeds there should be
     target: str | None = None            # another primary target than the split declared; marked in the report
     level: float = 0.95
+    audit: str = "audit"                 # the audit's folder; shown when it is of these data and this split
     out: str | None = None               # report folder; default: beside the runs
 
 

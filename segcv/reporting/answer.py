@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from segcv.reporting.about_leaks import certain_leaks
 from segcv.reporting.evidence import Evidence
 from segcv.reporting.markdown import SHOWN_NAME
 from segcv.reporting.numbers import estimate_text, score_text
@@ -29,10 +30,12 @@ def answer(evidence: Evidence) -> Section:
 
 
 def marks(evidence: Evidence) -> tuple[str, ...]:
-    """What must be seen before any number: a leaking split, known groups, no proof, missing runs, look-alikes."""
+    """What must be seen before any number: leaks, known groups, no proof, missing runs, look-alikes."""
     said = [say("mark_leaking")] if evidence.leaking else []
     said += [say("mark_known")] if evidence.known_groups else []
     said += [say("mark_unproven", runs=evidence.unproven)] if evidence.unproven else []
+    leaks = certain_leaks(evidence)
+    said += [say("mark_audit", leaks=leaks)] if leaks else []
     missing, runs = missing_and_runs(evidence)
     if missing:
         said.append(say("mark_missing", missing=missing, all=missing + runs))

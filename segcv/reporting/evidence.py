@@ -27,6 +27,7 @@ class Evidence:
     source: str = ""                         # the table or folders the data came from
     images: pd.DataFrame | None = None
     balance: pd.DataFrame | None = None
+    findings: pd.DataFrame | None = None     # FINDINGS of the audit of these data and this split, if there was one
     split: Mapping[str, Any] = field(default_factory=dict)
     leaking: bool = False
     known_groups: bool = False               # trained on the past of the groups that were tested

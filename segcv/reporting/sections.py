@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from segcv.reporting import about_data, about_runs, about_scores
+from segcv.reporting import about_data, about_leaks, about_runs, about_scores
 from segcv.reporting.answer import answer
 from segcv.reporting.evidence import Evidence
 from segcv.reporting.section import Section
@@ -20,6 +20,7 @@ SECTIONS: dict[str, Callable[[Evidence], Section]] = {
     "trivial": about_runs.trivial,
     "train": about_runs.train,
     "leak": about_runs.leak,
+    "audit": about_leaks.audit,
     "missing": about_runs.missing,
     "reproduce": about_runs.reproduce,
 }

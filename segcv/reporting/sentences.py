@@ -96,6 +96,14 @@ SENTENCES: dict[str, str] = {
     "train_table": "By run",
     "no_train": "No training scores were kept with these runs.",
     "train_gap": "The models score {gap} more on the images they were trained on, in the mean over runs ({score}).",
+    # audit
+    "audit": "Leaks",
+    "no_audit": "Not looked for. What leaks from training into the score, how sure that is, and what to do:",
+    "audit_clean": "The audit of these data and this split found nothing.",
+    "audit_fail": "Certain leaks:",
+    "audit_warn": "Suspicions:",
+    "audit_note": "Good to know:",
+    "mark_audit": "The audit found {leaks} certain leaks: this score is too good. See the section on leaks.",
     # leak
     "leak": "What a random split would have said",
     "leak_table": "The same recipe under both splits, groups counting once",

@@ -8,12 +8,14 @@ import warnings
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from tiny_scores import CLASSES, tiny_scores, tiny_tables
 
 from segcv.errors import SegcvWarning
 from segcv.reporting import RESULT_SECTIONS, SECTIONS, Cell, Evidence, Section, Table, escaped, write_report
 from segcv.statistics import read_results, summarise, summarise_results
+from segcv.tables import FINDINGS
 
 GOLDEN = Path(__file__).parent / "golden" / "cv_report.md"
 HOSTILE = ["<script>alert(1)</script>", "a|b", "**bold**", "`code`", "[x](http://y)", "\u202egnp.exe", "x" * 300, " ",
@@ -67,6 +69,21 @@ def test_the_page_is_the_golden_one(tmp_path: Path):
     path = write_report(tmp_path, evidence())
 
     assert path.read_text(encoding="utf-8") == GOLDEN.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("severity", "marked"), [("fail", True), ("warn", False)])
+def test_what_the_audit_found_is_in_the_report_and_certain_leaks_mark_it(severity: str, marked: bool):
+    row = {"check": "groups_whole", "subject": "group_id", "severity": severity, "what": "g0 is on both sides",
+           "why_it_matters": "it flatters", "remedy": "Cut whole groups", "evidence": "", "held_out_touched": 2,
+           "held_out": 8, "share": 0.25, "examples": ""}
+    found = replace(evidence(), findings=FINDINGS.check(pd.DataFrame([row]), where="test"))
+
+    listed = [item for block in SECTIONS["audit"](found).blocks for item in getattr(block, "items", ())]
+    assert listed == ["groups_whole: g0 is on both sides. Cut whole groups"]
+    first = SECTIONS["answer"](found).blocks[0]
+    assert ("1 certain leaks" in first.text and first.strong) == marked
+    nothing = replace(found, findings=FINDINGS.empty())
+    assert "found nothing" in SECTIONS["audit"](nothing).blocks[0].text
 
 
 def test_sections_come_in_reading_order():
