@@ -156,7 +156,7 @@ def test_every_door_has_a_docstring_and_says_what_is_public(room: str):
 
 
 @pytest.mark.parametrize(("module", "blocked"), [
-    ("segcv.statistics", ["numba", "cv2", "PIL", "torch", "hydra"]),
+    ("segcv.statistics", ["numba", "cv2", "PIL", "torch", "hydra", "sklearn", "statsmodels", "filelock", "tqdm"]),
     ("segcv.reporting", ["numba", "cv2", "PIL", "torch", "hydra"]),
     ("segcv.metrics", ["numba", "cv2", "PIL", "torch", "hydra"]),
     ("segcv.scoring", ["torch", "hydra"]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import fields, is_dataclass
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -90,8 +91,22 @@ def _scores_json(summary: Summary) -> dict[str, Any]:
         "above_trivial": summary.above_trivial.to_json() if summary.above_trivial is not None else None,
         "leak_gap": {"random": summary.leak.random.to_json(), "group": summary.leak.group.to_json(),
                      "difference": summary.leak.difference.to_json()} if summary.leak is not None else None,
+        "sources": _json(summary.sources),
+        "ladder": [{"name": name, "score": _json(score), "model_minus_it": _json(gain)}
+                   for name, score, gain in summary.ladder],
         "missing": _records(summary.missing), "rest": list(summary.rest), "cautions": list(summary.cautions),
     }
+
+
+def _json(value: Any) -> Any:
+    """Dataclasses, frames, tuples and mappings of statistics as plain JSON values."""
+    if isinstance(value, pd.DataFrame):
+        return _records(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: _json(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, dict):
+        return {str(name): _json(each) for name, each in value.items()}
+    return [_json(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _results_json(result: ResultsSummary) -> dict[str, Any]:

@@ -14,8 +14,6 @@ from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from segcv.errors import RunError
 
 RENEWED_S = 5.0          # how often a holder renews its note
@@ -33,6 +31,8 @@ def held(path: Path, *, what: str, wait: bool = False) -> Iterator[None]:
     Raises:
         RunError: another process is in the block, and `wait` is false; the message says which.
     """
+    from filelock import FileLock, Timeout  # loaded with the first lock: tables are read without it
+
     path.parent.mkdir(parents=True, exist_ok=True)
     note = path.with_name(f"{path.name}.owner")
     lock = FileLock(path)
