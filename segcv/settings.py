@@ -69,7 +69,7 @@ class SplitSettings:
     stratify: str | None = None          # of the k-folds of groups: column whose groups are dealt evenly
     leave: int | None = None             # of leave_p_groups_out: groups held out together; null: 2
     share: float | None = None           # of repeated_holdout: of the images, in each draw; null: 0.2
-    table: str | None = None             # folds cut elsewhere: CSV or JSON
+    table: str | None = None             # folds cut elsewhere: CSV, JSON, or a folder of lists
     time_column: str | None = None       # of split=time, known_groups; null: time; 2023-04-30 or 2023-04-30 14:05
     gap_days: float | None = None        # training ends more than this before the first held-out image
     buffer_px: float | None = None       # of split=blocks: training images this near held-out ground are left out

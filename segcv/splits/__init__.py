@@ -19,7 +19,7 @@ from segcv.splits.ground import (
     near_pairs,
     shared_ground,
 )
-from segcv.splits.inner import inner_fold, inner_holdout
+from segcv.splits.inner import inner_fold, inner_holdout, nested_roles
 from segcv.splits.scikit_style import ScikitSplitter
 from segcv.splits.splitters import SPLITTERS, Splitter
 from segcv.splits.times import times_of, times_text
@@ -28,6 +28,6 @@ __all__ = [
     "PLACE", "SPLITTERS", "Choices", "Ground", "ScikitSplitter", "Split", "Splitter", "balance_floor",
     "balance_table", "check_choices", "check_roles", "check_split_fits", "cut_roles", "fold_roles", "ground_of",
     "groups_on_shared_ground", "groups_on_two_sides", "inner_fold", "inner_holdout", "left_out",
-    "local_coordinates", "near_pairs", "read_split", "refuse_without_effect", "roles_from_folds",
+    "local_coordinates", "near_pairs", "nested_roles", "read_split", "refuse_without_effect", "roles_from_folds",
     "roles_from_table", "shared_ground", "split_id_of", "times_of", "times_text", "write_split",
 ]

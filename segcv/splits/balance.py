@@ -19,7 +19,8 @@ def balance_table(roles: pd.DataFrame, images: pd.DataFrame, masks: pd.DataFrame
     Then, for every value of the `columns` of the images, the share of the images with it ("site=north"). Pixels without
     a label (ignored) are not counted; shares are NaN where a role has no labelled pixel.
     """
-    seen = masks[masks["image_id"].isin(images["image_id"]) & (masks["class_id"] >= 0)]
+    known = set(images["image_id"])
+    seen = masks[np.array([image_id in known for image_id in masks["image_id"]], bool) & masks["class_id"].ge(0)]
     wide = seen.pivot_table(index="image_id", columns="class_id", values="pixels", aggfunc="sum", fill_value=0)
     classes = [int(c) for c in wide.columns]
     rows = roles.merge(wide, left_on="image_id", right_index=True, how="left").fillna(dict.fromkeys(classes, 0))

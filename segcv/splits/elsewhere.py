@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,26 +13,33 @@ import pandas as pd
 from segcv.errors import SplitError
 from segcv.splits.checks import check_roles
 from segcv.splits.dealing import roles_of
+from segcv.splits.given_lists import known_ids, roles_from_folder, roles_from_nnunet
 from segcv.tables import EXCLUDED, ROLES, read_csv
 
 SHOWN = 3
 
 
 def roles_from_table(path: Path, images: pd.DataFrame, *, leaking: bool = True) -> pd.DataFrame:
-    """The roles (ROLES, repeat 0) of the folds in a file: each image is held out in its fold and trains in all others.
+    """The roles (ROLES) of the folds in a file or folder.
 
-    A CSV has image_id or image_path, and fold (0, 1, ...). Or it is a roles table itself: image_id, role, and maybe
-    repeat, fold, reason. A JSON file has {"fold": {path: fold}} and maybe "n_splits" and "rows". Paths are relative
-    to the file, or are image ids. With `leaking` (the default: one does not know) groups may be on two sides; see
-    `groups_on_two_sides`.
+    A CSV has image_id or image_path, and fold (0, 1, ...): each image is held out in its fold and trains in all others.
+    Or it is a roles table itself: image_id, role, and maybe repeat, fold, reason, train_count. A JSON file has
+    {"fold": {path: fold}} and maybe "n_splits" and "rows", or is a splits_final.json of nnU-Net. A folder has the lists
+    fold_K_train and fold_K_val (`roles_from_folder`). Paths are relative to the file, or are image ids. With `leaking`
+    (the default: one does not know) groups may be on two sides; see `groups_on_two_sides`.
 
     Raises:
         SplitError: the file cannot be read, its images are not exactly those of the table, or a fold is unfit.
     """
+    if path.is_dir():
+        return _checked(path, roles_from_folder(path, images), images, leaking)
     if not path.is_file():
         raise SplitError(f"{path}: there is no such split file.")
     if path.suffix.lower() == ".json":
-        names, folds = _from_json(path)
+        data = _json(path)
+        if isinstance(data, list):
+            return _checked(path, roles_from_nnunet(path, data, images), images, leaking)
+        names, folds = _from_json(path, data)
     else:
         frame = read_csv(path)
         column = next((name for name in ("image_id", "image_path") if name in frame.columns), None)
@@ -85,7 +91,13 @@ def _given_roles(path: Path, frame: pd.DataFrame, images: pd.DataFrame, leaking:
         "group_id": group, "role": frame["role"],
         "reason": frame.get("reason", frame["role"].map({EXCLUDED: "as given"}).fillna("")),
     })
+    if "train_count" in frame:
+        filled = filled.assign(train_count=frame["train_count"])
     roles = ROLES.check(filled, where=str(path)).sort_values(["repeat", "fold", "image_id"], ignore_index=True)
+    return _checked(path, roles, images, leaking)
+
+
+def _checked(path: Path, roles: pd.DataFrame, images: pd.DataFrame, leaking: bool) -> pd.DataFrame:
     try:
         check_roles(roles, images, whole_groups=not leaking, held_out_once=False)
     except SplitError as error:
@@ -93,15 +105,18 @@ def _given_roles(path: Path, frame: pd.DataFrame, images: pd.DataFrame, leaking:
     return roles
 
 
-def _from_json(path: Path) -> tuple[pd.Series, pd.Series]:
+def _json(path: Path) -> Any:
     try:
-        data: Any = json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8"))
     except (json.JSONDecodeError, UnicodeDecodeError) as error:
         raise SplitError(f"{path}: not a readable JSON file: {error}") from error
+
+
+def _from_json(path: Path, data: Any) -> tuple[pd.Series, pd.Series]:
     fold = data.get("fold") if isinstance(data, Mapping) else None
     if not isinstance(fold, Mapping) or not fold:
-        raise SplitError(f'{path}: a split in JSON is {{"fold": {{path: fold number, ...}}}}, '
-                         'maybe with "n_splits" and "rows".')
+        raise SplitError(f'{path}: a split in JSON is {{"fold": {{path: fold number, ...}}}}, maybe with "n_splits" '
+                         'and "rows", or a list of {"train": [names], "val": [names]}.')
     folds = pd.Series(list(fold.values()), dtype=object)
     wanted = data.get("n_splits")
     if wanted is not None and folds.nunique() != wanted:
@@ -115,13 +130,9 @@ def _from_json(path: Path) -> tuple[pd.Series, pd.Series]:
 
 def _matched(path: Path, names: pd.Series, images: pd.DataFrame) -> pd.Series:
     """The image id of each name in the file; every image of the table must be there, and no other."""
-    folder = path.absolute().parent
-    by_path = {os.path.normpath(folder / where): image_id
-               for where, image_id in zip(images["image_path"], images["image_id"], strict=True)}
-    known = set(images["image_id"])
-    found = [name if name in known else by_path.get(os.path.normpath(folder / name), "") for name in names]
+    found = known_ids(path, names.tolist(), images)
     strange = [name for name, image_id in zip(names, found, strict=True) if not image_id]
-    missing = sorted(known - set(found))
+    missing = sorted(set(images["image_id"]) - set(found))
     if strange or missing:
         told = []
         if missing:

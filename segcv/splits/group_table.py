@@ -25,10 +25,11 @@ def groups_of(images: pd.DataFrame, masks: pd.DataFrame | None) -> tuple[pd.Data
     table = pd.DataFrame({"images": by_group.size(), "first": by_group.min()}).sort_values("first")
     pixels = pd.DataFrame(index=table.index)
     if masks is not None:
-        missing = images.loc[~images["image_id"].isin(masks["image_id"]), "image_id"]
-        if len(missing):
+        profiled = set(masks["image_id"])
+        missing = [image_id for image_id in images["image_id"] if image_id not in profiled]
+        if missing:
             raise SplitError(f"{len(missing)} of {len(images)} images are missing from the mask profile, such as "
-                             f"{missing.iloc[0]}. Profile the masks again.")
+                             f"{missing[0]}. Profile the masks again.")
         group = masks["image_id"].map(images.set_index("image_id")["group_id"])
         seen = masks.assign(group_id=group)[group.notna() & (masks["class_id"] >= 0) & (masks["pixels"] > 0)]
         pixels = (seen.pivot_table(index="group_id", columns="class_id", values="pixels", aggfunc="sum", fill_value=0)

@@ -86,10 +86,12 @@ def _sides(block: NDArray[np.int64], last: Times, starts: Times,
 
 def _roles(images: pd.DataFrame, held_out: NDArray[np.bool_], excluded: Texts, starts: Times) -> pd.DataFrame:
     trains = (~held_out & (excluded == "")).any(axis=1)
-    for found, what, cure in ((trains, "no training image", "before it"),
-                              (held_out.any(axis=1), "no image to hold out", "whose group has a past")):
+    for found, what, cure in (
+        (trains, "no training image before it", "or groups that span less time"),
+        (held_out.any(axis=1), "no image to hold out whose group has a past", "or split=time for new groups"),
+    ):
         if not found.all():
             k = int(np.argmin(found))
-            raise SplitError(f"fold {k}, held out from {times_text(starts[k + 1:k + 2])[0]} on, has {what} {cure}. Use "
-                             "fewer folds (split.folds), a smaller split.gap_days, or groups that span less time.")
+            raise SplitError(f"fold {k}, held out from {times_text(starts[k + 1:k + 2])[0]} on, has {what}. Use fewer "
+                             f"folds (split.folds), a smaller split.gap_days, {cure}.")
     return roles_table(images, held_out=held_out, excluded=excluded)

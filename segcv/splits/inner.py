@@ -7,9 +7,11 @@ import pandas as pd
 from numpy.random import Generator
 
 from segcv.errors import SplitError
+from segcv.splits.choices import Choices
+from segcv.splits.cutting import cut_roles
 from segcv.splits.drawn import drawn_groups
 from segcv.splits.group_table import groups_of
-from segcv.tables import HELD_OUT, TRAIN
+from segcv.tables import HELD_OUT, TRAIN, stream
 
 
 def inner_holdout(rows: pd.DataFrame, *, share: float, rng: Generator) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -30,6 +32,31 @@ def inner_holdout(rows: pd.DataFrame, *, share: float, rng: Generator) -> tuple[
     taken = drawn_groups(table["images"].to_numpy(np.int64), share=share, rng=rng)
     inside = rows["group_id"].isin(set(table.index[taken]))
     return rows[~inside].reset_index(drop=True), rows[inside].reset_index(drop=True)
+
+
+def nested_roles(roles: pd.DataFrame, images: pd.DataFrame, masks: pd.DataFrame | None, *, splitter: str,
+                 folds: int | None, seed: int, choices: Choices | None = None) -> pd.DataFrame:
+    """Inner folds cut from the training images of every outer fold of `roles`: who may choose, and never who judges.
+
+    Columns repeat, outer, inner, image_id, group_id, role, reason: as ROLES, with a row for each training image of the
+    outer fold; its held-out and excluded images are in none. Each outer fold is cut by `splitter` with its own stream
+    of chance, so that other outer folds change nothing in it.
+
+    Raises:
+        SplitError: the training images of an outer fold cannot be cut.
+    """
+    parts = []
+    trains = roles[roles["role"].eq(TRAIN)]
+    for repeat, outer in sorted(set(zip(trains["repeat"].tolist(), trains["fold"].tolist(), strict=True))):
+        rows = trains[trains["repeat"].eq(repeat) & trains["fold"].eq(outer)]
+        inside = images[images["image_id"].isin(set(rows["image_id"]))].reset_index(drop=True)
+        try:
+            cut = cut_roles(inside, masks, splitter=splitter, folds=folds, repeats=1, choices=choices,
+                            seed=stream(seed, "nested", repeat, outer))
+        except SplitError as error:
+            raise SplitError(f"the inner folds of repeat {repeat}, outer fold {outer}: {error}") from error
+        parts.append(cut.rename(columns={"fold": "inner"}).assign(repeat=repeat, outer=outer))
+    return pd.concat(parts, ignore_index=True)[["repeat", "outer", "inner", "image_id", "group_id", "role", "reason"]]
 
 
 def inner_fold(roles: pd.DataFrame, *, repeat: int, fold: int,

@@ -17,6 +17,7 @@ from segcv.splits import (
     groups_on_two_sides,
     inner_fold,
     inner_holdout,
+    nested_roles,
     roles_from_folds,
     roles_from_table,
 )
@@ -61,7 +62,8 @@ def test_a_file_for_another_table_is_refused_with_what_differs(tmp_path, images)
 
 @pytest.mark.parametrize(("name", "content", "message"), [
     ("s.json", "{", "not a readable JSON"),
-    ("s.json", [1, 2], "a split in JSON is"),
+    ("s.json", {"folds": [1, 2]}, "a split in JSON is"),
+    ("s.json", [1, 2], "entry 0 is not"),
     ("s.json", {"n_splits": 5, "fold": FOLDS}, "n_splits is 5 and does not match the 3 folds"),
     ("s.json", {"rows": ["images/img0.png"], "fold": FOLDS}, "rows and fold do not match"),
     ("s.json", {"fold": FOLDS | {"images/img0.png": "x"}}, "fold 'x' of images/img0 is not a whole number"),
@@ -186,3 +188,33 @@ def test_scikit_style_refuses_what_it_could_not_respect():
         next(ScikitSplitter().split(np.zeros(5), None, list("abcde")))
     with pytest.raises(SplitError, match="not classes"):
         next(ScikitSplitter().split(np.zeros(5), np.linspace(0, 1, 5), list("abcde")))
+
+
+def test_inner_folds_are_cut_from_training_images_and_never_hold_who_judges(images):
+    """Three groups, each held out once: the other two are the two inner folds."""
+    outer = cut_roles(images, None, splitter="leave_one_group_out", folds=None, repeats=1, seed=0)
+    nested = nested_roles(outer, images, None, splitter="leave_one_group_out", folds=None, seed=0)
+
+    held_out = nested[nested["role"] == HELD_OUT].groupby(["repeat", "outer", "inner"])["group_id"].unique().map(list)
+    assert held_out.tolist() == [["b"], ["c"], ["a"], ["c"], ["a"], ["b"]]
+    for (repeat, fold), rows in outer.groupby(["repeat", "fold"]):
+        mine = nested[nested["repeat"].eq(repeat) & nested["outer"].eq(fold)]
+        assert set(mine["image_id"]) == set(rows.loc[rows["role"] == TRAIN, "image_id"])
+
+
+def test_an_outer_fold_that_cannot_be_cut_again_is_named(images):
+    outer = cut_roles(images, None, splitter="leave_one_group_out", folds=None, repeats=1, seed=0)
+
+    with pytest.raises(SplitError, match=r"inner folds of repeat 0, outer fold 0: 3 folds need at least 3 groups"):
+        nested_roles(outer, images, None, splitter="group_kfold", folds=3, seed=0)
+
+
+@pytest.mark.filterwarnings("ignore::segcv.errors.SegcvWarning")
+def test_inner_folds_of_one_outer_fold_do_not_depend_on_the_others():
+    groups = [f"g{k}" for k in range(12)]
+    table = pd.DataFrame({"image_id": groups, "group_id": groups})
+    outer = cut_roles(table, None, splitter="group_kfold", folds=3, repeats=2, seed=0)
+    nested = nested_roles(outer, table, None, splitter="group_kfold", folds=4, seed=1)
+    alone = nested_roles(outer.query("repeat == 1 and fold == 2"), table, None, splitter="group_kfold", folds=4, seed=1)
+
+    pd.testing.assert_frame_equal(nested.query("repeat == 1 and outer == 2").reset_index(drop=True), alone)
