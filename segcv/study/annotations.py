@@ -64,7 +64,8 @@ def rules_of(data: DataSettings, images: pd.DataFrame) -> AnnotationRules:
                             overlap=told.overlap, crowd=told.crowd)
 
 
-def with_drawn_masks(images: pd.DataFrame, data: DataSettings, *, cache: Path) -> pd.DataFrame:
+def with_drawn_masks(images: pd.DataFrame, data: DataSettings, *, cache: Path, workers: int = 1,
+                     progress: Progress = quiet) -> pd.DataFrame:
     """The table with masks instead of annotation files: drawn into `cache` once for this content and these rules.
 
     Raises:
@@ -74,7 +75,7 @@ def with_drawn_masks(images: pd.DataFrame, data: DataSettings, *, cache: Path) -
     folder = cache / "annotations" / annotations_id(images, rules)
 
     def draw(beside: Path) -> None:
-        convert_annotations(images, rules, folder=beside, seen_from=folder)
+        convert_annotations(images, rules, folder=beside, seen_from=folder, workers=workers, progress=progress)
 
     make_once(folder, draw)
     paths = [str((folder / "masks" / f"{image_id}.png").absolute()) for image_id in images["image_id"]]

@@ -10,7 +10,7 @@ from segcv.errors import ConfigError, GroupError
 from segcv.pixels import FLIGHT_STRIP_CLASSES, LabelMap, infer_label_map, label_map, write_flight_strips
 from segcv.settings import DataSettings, GroupSettings
 from segcv.study.annotations import annotated_images, refuse_unused, with_drawn_masks
-from segcv.tables import make_once, pair_folders, read_images
+from segcv.tables import Progress, make_once, pair_folders, quiet, read_images
 
 DEMO = "demo"
 
@@ -23,7 +23,7 @@ def data_name(data: DataSettings) -> str:
     return (Path(named).absolute().parent.name or "data") if named else DEMO
 
 
-def images_table(data: DataSettings, *, cache: Path) -> pd.DataFrame:
+def images_table(data: DataSettings, *, cache: Path, workers: int = 1, progress: Progress = quiet) -> pd.DataFrame:
     """The images table that the settings name; the demo data are drawn into `cache` when nothing is named, and so are
     the masks of annotation files.
 
@@ -40,7 +40,7 @@ def images_table(data: DataSettings, *, cache: Path) -> pd.DataFrame:
     if data.mask_suffix and data.images is None:
         raise ConfigError(f"data.mask_suffix={data.mask_suffix} has an effect with data.images and data.masks only.")
     if data.annotations.format is not None:
-        return with_drawn_masks(annotated_images(data), data, cache=cache)
+        return with_drawn_masks(annotated_images(data), data, cache=cache, workers=workers, progress=progress)
     if data.table is not None:
         return read_images(Path(data.table))
     if data.images is not None and data.masks is not None:

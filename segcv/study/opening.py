@@ -69,13 +69,13 @@ def open_study(data: DataSettings, group: GroupSettings, split: SplitSettings, *
     """
     _refuse_settings(split)
     folder = split_folder(data, group, split, splits=splits)
-    images = given_groups(images_table(data, cache=cache), group)
+    images = given_groups(images_table(data, cache=cache, workers=workers, progress=progress), group)
     made = make_once(folder, partial(_make, data=data, group=group, split=split, images=images, place=folder,
                                      workers=workers, progress=progress))
     saved = read_split(folder)
     if not made:
         check_split_fits(saved, images)
-        _refuse_changed_files(saved)
+        _refuse_changed_files(saved, images)
     return Study(data_name(data), LabelMap.from_json(saved.settings["labels"]), saved, made)
 
 
@@ -153,8 +153,12 @@ def _refuse_settings(split: SplitSettings) -> None:
                              "all of it. Leave it out.")
 
 
-def _refuse_changed_files(saved: Split) -> None:
-    changed = changed_images(saved.images, saved.profile)
+def _refuse_changed_files(saved: Split, images: pd.DataFrame) -> None:
+    """Refuse files that changed under their names, and tables that now name files of other content (other masks, or
+    annotations that were drawn anew)."""
+    places = ["image_id", "image_path", "mask_path"]
+    moved = images[~pd.MultiIndex.from_frame(images[places]).isin(pd.MultiIndex.from_frame(saved.images[places]))]
+    changed = changed_images(saved.images, saved.profile) or changed_images(moved, saved.profile)
     if changed:
         raise SplitError(f"{saved.folder / 'manifest.json'} does not match the data: {len(changed)} images or masks "
                          f"have changed since it was made ({', '.join(changed[:3])}). Move or delete {saved.folder}, "

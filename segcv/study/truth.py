@@ -38,7 +38,7 @@ def open_truth(data: DataSettings, group: GroupSettings, *, cache: Path, workers
     Raises:
         SegcvError: the table, the label map or the groups cannot be had, or a mask cannot be read.
     """
-    images = given_groups(images_table(data, cache=cache), group)
+    images = given_groups(images_table(data, cache=cache, progress=progress), group)
     labels = labels_of(data, images)
     grouped = assign_groups(images, None, pattern=group.pattern, max_distance=None, folds=2)
     alone = grouped.loc[grouped["group_evidence"] == "alone", "image_id"]

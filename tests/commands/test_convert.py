@@ -114,3 +114,16 @@ def test_what_was_decided_is_said_once_when_the_masks_are_drawn(tmp_path: Path):
     with pytest.warns(SegcvWarning, match="1 crowd regions"):
         images_table(data, cache=tmp_path / "cache")
     images_table(data, cache=tmp_path / "cache")                             # warnings are errors in tests
+
+
+def test_a_split_made_of_other_annotations_is_refused(photos: Path):
+    """The masks that a split was made of are not the ones that the changed file describes; changed back, they are."""
+    given = ["data.images=photos", "data.masks=drawn", "data.annotations.format=labelme",
+             "data.classes=[background,cat]", "group.near_duplicates=null", "split.folds=2"]
+    segcv(photos, "split", *given)
+    before = (photos / "drawn/2.json").read_text()
+    write_labelme(photos / "drawn" / "2.json", [{"label": "cat", "points": corners(0, 0, 3, 3)}], image="2.png")
+
+    assert "images or masks have changed since it was made (2)" in segcv(photos, "split", *given, code=1).stderr
+    (photos / "drawn/2.json").write_text(before)
+    assert "Found" in segcv(photos, "split", *given).stdout
