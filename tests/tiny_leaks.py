@@ -136,6 +136,12 @@ def torn_patient(facts: Facts) -> Facts:
     return replace(facts, images=_set(facts.images, "patient_id", dict.fromkeys(range(4, 8), "owner a")))
 
 
+def torn_declared_level(facts: Facts) -> Facts:
+    """A column whose name says nothing, declared as a level: field 1 is in folds 0 and 1."""
+    sheets = [f"sheet {max(1, number // EACH)}" for number in range(IMAGES)]
+    return replace(facts, images=facts.images.assign(map_sheet=sheets), declared_levels=("map_sheet",))
+
+
 def same_file(facts: Facts) -> Facts:
     return replace(facts, profile=_equal(facts.profile, "image_hash", "pixels_hash", "labels_hash"),
                    looks=looks_of(facts.images["image_id"], [picture(0 if n == 5 else n) for n in range(IMAGES)]))
@@ -200,6 +206,15 @@ def frames_of_one_sequence(facts: Facts) -> Facts:
     return replace(facts, images=facts.images.assign(clip_id=clips, frame=frames))
 
 
+def times_of_one_source(facts: Facts) -> Facts:
+    """Image 5 was taken half a day after image 0, by the same camera trap; all other traps lie in one group."""
+    traps = facts.images["group_id"].tolist()
+    traps[5] = traps[0]
+    times = [f"2024-05-{row + 1:02d}" for row in range(IMAGES - 1)] + ["2024-06-01"]
+    times[5] = "2024-05-01 12:00"
+    return replace(facts, images=facts.images.assign(video=traps, time=times))
+
+
 def augmented_names(facts: Facts) -> Facts:
     """Image 5 is called a flip of image 0."""
     ids = facts.images["image_id"].tolist()
@@ -225,6 +240,15 @@ def class_in_one_group(facts: Facts) -> Facts:
     elsewhere = ~masks["image_id"].isin(facts.images["image_id"][:EACH]) & masks["class_id"].eq(1)
     masks.loc[elsewhere, "pixels"] = 0
     return replace(facts, masks=masks, runs=None)
+
+
+def giant_group(facts: Facts) -> Facts:
+    """One group of 18 of the 32 images, in a fold of its own; pairs make up the rest."""
+    rows = np.arange(IMAGES)
+    fold = np.where(rows < 18, 0, 1 + (rows // 2) % 3)
+    group = ["farm a" if row < 18 else f"farm {'bcdefgh'[(row - 18) // 2]}" for row in range(IMAGES)]
+    images = facts.images.assign(group_id=group).drop(columns="patient_id")
+    return replace(facts, images=images, folds=k_folds(fold, images["image_id"]))
 
 
 def chain(facts: Facts) -> Facts:
@@ -276,20 +300,20 @@ PLANTED: dict[str, list[Callable[[Facts], Facts]]] = {
     "folds_filled": [empty_side],
     "held_out_once": [held_out_twice],
     "locked_unused": [locked_in_use],
-    "groups_whole": [torn_group, torn_patient],
+    "groups_whole": [torn_group, torn_patient, torn_declared_level],
     "same_bytes": [same_file],
     "same_pixels": [same_pixels_in_another_file],
     "same_masks": [same_mask_under_another_picture],
     "near_duplicates": [look_alike, turned_copy],
     "shared_ground": [overlapping_ground, ground_side_by_side],
     "seen_ground": [a_part_of_the_same_ground],
-    "neighbouring_frames": [frames_of_one_sequence],
+    "neighbouring_frames": [frames_of_one_sequence, times_of_one_source],
     "name_sources": [augmented_names],
     "fitted_on": [fitted_on_everything],
     "scored_on": [scored_its_training],
     "score_too_good": [better_than_training],
     "fold_balance": [uneven_folds],
-    "group_sizes": [class_in_one_group],
+    "group_sizes": [class_in_one_group, giant_group],
     "cluster_width": [chain],
     "file_kinds": [kinds_of_files],
 }

@@ -10,11 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from segcv.errors import SplitError
 from segcv.groups import NAME_PATTERNS
 from segcv.leakage.facts import Codes, Facts, codes_of, whole_in_a_group
 from segcv.leakage.finding import NOTE, WARN, Finding
 from segcv.leakage.touched import Ints, Touched, touched_by_code
 from segcv.leakage.words import pair_texts, share_text, some, where_text
+from segcv.splits import times_of
 
 NAME = "neighbouring_frames"
 NUMBERS = ("frame", "frame_number", "slice", "slice_number")      # columns that number the images of a sequence
@@ -155,12 +157,16 @@ def _sequences(facts: Facts) -> Sequences | None:
 
 
 def _in_time(images: pd.DataFrame, sequence: str) -> Sequences | None:
-    times = pd.to_datetime(images["time"], errors="coerce", format="ISO8601", utc=True)
     number = pd.to_numeric(images["time"], errors="coerce").to_numpy(np.float64)
     unit = "units of time"
     if not np.isfinite(number).any():
-        seconds = (times - times.min()).dt.total_seconds().to_numpy(np.float64)
-        number, unit = seconds / 86_400, "days"
+        filled = images["time"].astype("str").str.strip().ne("").to_numpy()
+        try:
+            times = times_of(images[filled], "time")
+        except SplitError:                   # neither numbers nor dates: nothing to measure
+            return None
+        number[filled] = (times - times.min()) / np.timedelta64(1, "D") if len(times) else np.nan
+        unit = "days"
     if not np.isfinite(number).any():
         return None
     names = images[sequence].astype("str")

@@ -78,6 +78,35 @@ def test_the_order_of_rows_has_no_influence_on_what_is_counted(check: str):
         (f.subject, f.severity, f.held_out_touched, f.held_out) for f in two]
 
 
+def test_copies_with_other_masks_are_said_to_contradict_each_other(facts: Facts):
+    planted = PLANTED["same_bytes"][0](facts)
+    labels = planted.profile["labels_hash"].tolist()
+    labels[5] = "another answer"
+    found = audit(replace(planted, profile=planted.profile.assign(labels_hash=labels))).findings
+
+    assert [one.check for one in found] == ["same_bytes"]
+    assert "1 of these pictures come with different masks" in found[0].what
+
+
+def test_identical_blank_tiles_are_no_finding(facts: Facts):
+    """Two blank tiles of one grey across sides are equal in bytes, pixels, looks and mask, and no leak."""
+    profile, looks = facts.profile.copy(), facts.looks.copy()
+    for column in ("image_hash", "pixels_hash", "labels_hash"):
+        profile.loc[5, column] = profile[column][0]
+    looks.loc[[0, 5], "flat"] = True
+    found = audit(replace(facts, profile=profile, looks=looks)).findings
+
+    assert [(one.check, one.subject) for one in found] == [("file_kinds", "blank")]
+
+
+def test_the_nearest_training_image_is_measured_in_days(facts: Facts):
+    """By hand: half a day between 2024-05-01 and 2024-05-01 12:00."""
+    planted = PLANTED["neighbouring_frames"][1](facts)
+
+    found = audit(planted).findings[0]
+    assert found.measures["nearest_min"] == 0.5 and "0.5 days" in found.what
+
+
 def test_a_check_without_what_it_needs_is_named_as_skipped(facts: Facts):
     done = audit(replace(facts, folds=None, runs=None))
 
