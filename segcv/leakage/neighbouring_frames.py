@@ -157,7 +157,7 @@ def _sequences(facts: Facts) -> Sequences | None:
 
 
 def _in_time(images: pd.DataFrame, sequence: str) -> Sequences | None:
-    number = pd.to_numeric(images["time"], errors="coerce").to_numpy(np.float64)
+    number = pd.to_numeric(images["time"], errors="coerce").to_numpy(np.float64, copy=True)
     unit = "units of time"
     if not np.isfinite(number).any():
         filled = images["time"].astype("str").str.strip().ne("").to_numpy()
