@@ -29,7 +29,7 @@ ROOMS = {                       # room -> rooms it may enter, by their doors
     "leakage": {"tables", "pixels", "groups", "splits", "metrics", "statistics", "runs"},
     "nesting": {"tables", "splits", "statistics"},
     "launching": {"tables"},
-    "candidates": {"tables", "study", "nesting", "recipes", "launching", "runs", "settings"},
+    "candidates": {"tables", "study", "scoring", "nesting", "recipes", "launching", "runs", "settings"},
     "sweeps": {"tables", "runs", "splits", "scoring"},
     "reporting": {"tables", "metrics", "statistics"},
 }

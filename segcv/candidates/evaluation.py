@@ -18,6 +18,7 @@ from segcv.nesting import (
     plan_final,
     plan_nested,
 )
+from segcv.scoring import refuse_overlaps
 from segcv.settings import NestedCommand
 from segcv.study import Study, open_study
 from segcv.tables import HELD_OUT, TRAIN, Progress, fingerprint, quiet, stream
@@ -53,6 +54,8 @@ def open_evaluation(settings: NestedCommand, candidates: dict[str, NestedCommand
     refuse_settings(settings, candidates)
     study = open_study(settings.data, settings.group, settings.split, splits=Path(settings.splits),
                        cache=Path(settings.cache), workers=settings.workers, progress=progress)
+    refuse_overlaps(study.split.images, why="here each patch is scored by itself. Take patches that do not overlap, or "
+                                            "use python -m segcv.train, which puts them together on their source")
     tried = {name: {key: value for key, value in plain[name].items() if key not in NOT_PART_OF_THE_CONFIG}
              for name in candidates}
     for config in tried.values():

@@ -72,3 +72,10 @@ def test_predictions_from_elsewhere_are_stitched_or_refused(patches: Path):
     refused = segcv(patches, "evaluate", *GIVEN, "predictions=hard", "name=hard", "runs=hard_runs", code=1)
     assert "overlap in their source" in refused.stderr
     assert not (patches / "hard_runs").exists()
+
+
+def test_nested_refuses_them_before_it_fits(patches: Path):
+    done = segcv(patches, "nested", *GIVEN, "candidates=[unet_small]", "workers=0", code=1)
+
+    assert "overlap in their source" in done.stderr and "segcv.train" in done.stderr
+    assert not (patches / "nested").exists()
