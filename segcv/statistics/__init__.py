@@ -41,7 +41,15 @@ from segcv.statistics.candidates import (
     holm,
     rank_probabilities,
 )
-from segcv.statistics.comparison import Asked, Comparison, compare, compare_difference, sign_flip
+from segcv.statistics.comparison import (
+    Asked,
+    Comparison,
+    compare,
+    compare_difference,
+    fold_differences,
+    sign_flip,
+    two_sided,
+)
 from segcv.statistics.complete import check_complete, check_one_sweep, missing_cells, rest_commands
 from segcv.statistics.components import Components, decompose
 from segcv.statistics.diagnosis import Diagnosis, diagnose
@@ -116,14 +124,15 @@ __all__ = [
     "designs", "detectable", "detectable_difference", "diagnose", "difficulty_stability", "drawn_groups",
     "drawn_means", "drawn_repeated", "drawn_variances", "effect_spread", "effective_groups",
     "equal_group_estimates", "equal_row_estimates", "external_drop", "false_alarms", "feature_correlations",
-    "feature_regression", "fold_estimate", "fold_statistics", "fold_summary", "fold_table", "folds_differ",
-    "frozen_estimates", "gaffke", "group_difference", "group_features", "group_pooled_scores", "group_profile",
-    "group_scores", "group_sums_of", "group_table", "grouping_verdict", "groups_differ", "groups_of_images",
-    "half_width", "hoeffding", "holm", "image_means", "interval_cautions", "intraclass_correlation", "jackknife",
-    "leak_gap", "mean_of", "missing_cells", "model_factor", "next_step", "paired_difference",
-    "percentile_estimates", "plan", "pooled_difference", "pooled_estimates", "rank_correlation",
-    "rank_probabilities", "read_results", "repeated_sums", "repeated_variances", "rest_commands", "results_table",
-    "row_mean_of", "score_cautions", "scored_images", "sign_flip", "sources_of", "spread_of",
-    "spread_of_difference", "student_t", "summarise", "summarise_results", "sums_of_squares", "table_groups",
-    "train_beside_held_out", "training_distance", "trivial_baseline", "undefined_table", "variances", "weights_of",
+    "feature_regression", "fold_differences", "fold_estimate", "fold_statistics", "fold_summary", "fold_table",
+    "folds_differ", "frozen_estimates", "gaffke", "group_difference", "group_features", "group_pooled_scores",
+    "group_profile", "group_scores", "group_sums_of", "group_table", "grouping_verdict", "groups_differ",
+    "groups_of_images", "half_width", "hoeffding", "holm", "image_means", "interval_cautions",
+    "intraclass_correlation", "jackknife", "leak_gap", "mean_of", "missing_cells", "model_factor", "next_step",
+    "paired_difference", "percentile_estimates", "plan", "pooled_difference", "pooled_estimates",
+    "rank_correlation", "rank_probabilities", "read_results", "repeated_sums", "repeated_variances",
+    "rest_commands", "results_table", "row_mean_of", "score_cautions", "scored_images", "sign_flip", "sources_of",
+    "spread_of", "spread_of_difference", "student_t", "summarise", "summarise_results", "sums_of_squares",
+    "table_groups", "train_beside_held_out", "training_distance", "trivial_baseline", "two_sided",
+    "undefined_table", "variances", "weights_of",
 ]

@@ -147,7 +147,7 @@ class RepeatedSums:
 
     groups: int
     repeats: int
-    run_df: int                # r = runs - 1
+    run_df: int                # r = runs - 1, less where repeats share a fold
     left_df: int               # G R - G - r
     run: float                 # red: what the runs explain within groups
     left: float                # y'y - red
@@ -174,10 +174,11 @@ def repeated_sums(scores: Floats, fold: Ints) -> RepeatedSums:
     np.put_along_axis(member, run, 1.0, axis=1)                                     # each group is in one run a repeat
     cross = np.diag(member.sum(axis=0)) - member.T @ member / repeats               # Z'Z, Z centred per group
     y = scores - scores.mean(axis=1, keepdims=True)
+    rank = int(np.sum(np.linalg.eigvalsh(cross) > 1e-9 * groups))                   # runs - 1 where all are linked
     explained = np.bincount(run.reshape(-1), weights=y.reshape(-1), minlength=start)            # Z'y
     red = float(explained @ np.linalg.pinv(cross, hermitian=True) @ explained)
     return RepeatedSums(
-        groups=groups, repeats=repeats, run_df=start - 1, left_df=groups * repeats - groups - (start - 1),
+        groups=groups, repeats=repeats, run_df=rank, left_df=groups * repeats - groups - rank,
         run=red, left=float(np.sum(y * y)) - red, group_variance=float(np.var(scores.mean(axis=1), ddof=1)),
         alike=float(np.mean(alike)), factor=float(np.mean(factors)), folds=float(np.mean(folds_of)))
 

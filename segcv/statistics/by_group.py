@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,12 +48,19 @@ class GroupScores:
         """Whether all columns share one partition into folds: seeds do, and repeats that only redraw the training."""
         return same_partition(self.fold)
 
-    def over_seeds(self) -> GroupScores:
-        """The same with the seeds of each repeat averaged: one column per repeat, without the images behind it."""
+    def independent(self) -> GroupScores:
+        """The same in columns that share no partition and no training sets: over several repeats the seeds of each
+        are averaged first, over one the seeds are the columns."""
         repeats = np.unique(self.repeat)
+        if len(repeats) == 1 or len(repeats) == len(self.repeat):
+            return self
         first = [int(np.flatnonzero(self.repeat == r)[0]) for r in repeats]
-        averaged = np.stack([mean_over_columns(self.scores[:, self.repeat == r]) for r in repeats], axis=1)
-        return GroupScores(self.group_ids, averaged, self.fold[:, first], repeats, self.images, self.undefined)
+
+        def averaged(table: Floats) -> Floats:
+            return np.stack([mean_over_columns(table[:, self.repeat == r]) for r in repeats], axis=1)
+
+        return replace(self, scores=averaged(self.scores), fold=self.fold[:, first], repeat=repeats,
+                       image_scores=averaged(self.image_scores) if self.image_scores is not None else None)
 
 
 def same_partition(fold: Ints) -> bool:

@@ -45,8 +45,9 @@ class Components:
 
     Each is unbiased and may come out below zero: `sd` shows max(0, value). `shares` splits the variance of fold scores
     of one seed that these components make expected (`expected_fold_variance`); `observed_fold_sd` is what was seen.
-    `columns` counts the passes over all folds; with several repeats `model` holds the training sets too, `group`
-    holds the noise of its images, and `interaction` that of images and networks. `precision` says how sure the
+    `columns` counts the passes over all folds (the seeds of one repeat are averaged where there are several repeats);
+    with several repeats `model` holds the training sets too, and where each has a partition of its own `group` holds
+    the noise of its images, and `interaction` that of images and networks. `precision` says how sure the
     model's spread is.
     """
 
@@ -97,14 +98,14 @@ def decompose(
     if not groups.complete:
         raise RunError("The components need every group scored in every column: run the missing cells, or leave the "
                        "columns out that lack some.")
+    repeats = len(np.unique(groups.repeat))
+    groups = groups.independent()
     rng = np.random.default_rng(seed)
     if groups.one_partition:
         signed, drawn, sums = _of_seeds(groups, draws, rng)
         model_df = sums.column_df
     else:
-        averaged = groups.over_seeds()
-        signed, drawn = _of_repeats(groups, averaged, draws, rng)
-        model_df = sum(len(np.unique(averaged.fold[:, r])) for r in range(averaged.scores.shape[1])) - 1
+        signed, drawn, model_df = _of_repeats(groups, draws, rng)
     why = _reasons(groups)
     tail = (1 - level) / 2
     count, columns = groups.scores.shape
@@ -124,7 +125,7 @@ def decompose(
     h = float(np.mean(1 / groups.images)) if groups.image_scores is not None else 0.0
     shares, expected = _shares(groups, signed, drawn, weighting, level, unit)
     return Components(**parts, shares=shares, expected_fold_variance=expected, observed_fold_sd=_fold_sd(groups),
-                      groups=count, folds=_folds(groups), columns=columns, repeats=len(np.unique(groups.repeat)),
+                      groups=count, folds=_folds(groups), columns=columns, repeats=repeats,
                       images=int(groups.images.sum()), h=h, model_df=model_df if columns > 1 else 0,
                       precision=_precision(model_df if columns > 1 else 0))
 
@@ -145,19 +146,17 @@ def _of_seeds(groups: GroupScores, draws: int, rng: np.random.Generator) -> tupl
     return signed, drawn, sums
 
 
-def _of_repeats(
-    groups: GroupScores, averaged: GroupScores, draws: int, rng: np.random.Generator,
-) -> tuple[Floats, Floats]:
-    found = repeated_variances(averaged.scores, averaged.fold)
+def _of_repeats(groups: GroupScores, draws: int, rng: np.random.Generator) -> tuple[Floats, Floats, int]:
+    found, of_runs = repeated_variances(groups.scores, groups.fold), repeated_sums(groups.scores, groups.fold)
     signed = np.array([found.group, found.model, found.interaction, np.nan, np.nan])
     drawn = np.full((draws, len(PARTS)), np.nan)
-    drawn[:, :3] = drawn_repeated(repeated_sums(averaged.scores, averaged.fold), draws=draws, rng=rng)
+    drawn[:, :3] = drawn_repeated(of_runs, draws=draws, rng=rng)
     if groups.image_scores is not None:
         sums = group_sums(groups)
         if sums.image_df:
             signed[3:] = _signed(variances(sums))[3:]
             drawn[:, 3:] = drawn_variances(sums, draws=draws, rng=rng)[:, 3:]
-    return signed, drawn
+    return signed, drawn, of_runs.run_df
 
 
 def group_sums(groups: GroupScores) -> Sums:
@@ -185,6 +184,8 @@ def _reasons(groups: GroupScores) -> dict[str, str]:
             said["image"] = "one column: this holds the residual too"
     if groups.one_partition and len(np.unique(groups.fold[:, 0])) == count:
         said |= dict.fromkeys(("group", "model", "interaction"), ALONE)
+    if len(np.unique(groups.repeat)) > 1 and groups.one_partition:
+        said |= {"model": "over repeats: training sets and seeds together"}
     if not groups.one_partition:
         said |= {"model": "over repeats: training sets and seeds together",
                  "group": "over repeats: with the noise of its images",

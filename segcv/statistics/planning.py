@@ -192,7 +192,8 @@ def designs(
         "training_group_bootstrap": Design(
             "training_group_bootstrap", k, columns, k * columns,
             "the same folds, training groups redrawn with replacement: training sets vary where folds are given",
-            ("no command: give `from_table` one split per draw, with the training groups of each",)),
+            tuple(f"python -m segcv.train -m split.bootstrap=true split.repeats={columns} repeat={r} seed={r} "
+                  f"fold={listed}" for r in range(columns))),
     }
     if groups <= WHOLE:
         order = ["leave_one_group_out", "repeats", "seeds", "training_group_bootstrap"]

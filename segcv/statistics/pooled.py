@@ -18,7 +18,6 @@ from segcv.statistics.by_group import (
     group_difference,
     mean_over_columns,
     repeat_of,
-    same_partition,
 )
 from segcv.statistics.estimate import THE_RECIPE, THESE_MODELS, Estimate
 from segcv.statistics.intervals import FEWEST_GROUPS, NO_INTERVAL, effective_groups, student_t
@@ -74,14 +73,16 @@ def jackknife(scored: ScoredImages, score: Callable[[Counts], Floats]) -> Jackkn
 
 def pooled_mean(found: Jackknife, pseudo: Floats, without: Floats, value: float) -> Mean:
     """Variance of a pooled score (or difference) for these models and, over one partition, for the recipe [7, 8]."""
-    count, columns = pseudo.shape
+    count = len(pseudo)
     left_out = without.mean(axis=1)
     v_jack = float((count - 1) / count * np.sum((left_out - left_out.mean()) ** 2))
     df = max(1.0, effective_groups(found.leverage) - 1)
-    if columns < 2 or not same_partition(found.fold):
+    apart = GroupScores(found.group_ids, pseudo, found.fold, found.repeat, found.images, 0).independent()
+    columns = apart.scores.shape[1]
+    if columns < 2 or not apart.one_partition:
         return Mean(value, v_jack, df, np.nan, np.nan)
     fold = np.unique(found.fold[:, 0], return_inverse=True)[1]
-    add = pooled_model_term(pseudo, fold, found.leverage)
+    add = pooled_model_term(apart.scores, fold, found.leverage)
     bottom = v_jack**2 / df + add**2 / ((int(fold.max()) + 1) * (columns - 1))
     return Mean(value, v_jack, df, add, (v_jack + add) ** 2 / bottom if bottom > 0 else df)
 

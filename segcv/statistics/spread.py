@@ -52,6 +52,7 @@ class Spread:
 
 def mean_of(groups: GroupScores) -> Mean:
     """Each group once [4, 5, 10]: V = s2_g/G + max(0, m2) c/S, Satterthwaite degrees of freedom."""
+    groups = groups.independent()
     count, columns = groups.scores.shape
     means = groups.means
     value = float(means.mean()) if count else np.nan
@@ -61,8 +62,7 @@ def mean_of(groups: GroupScores) -> Mean:
     if columns < 2 or not groups.complete:
         return Mean(value, plain, count - 1.0, np.nan, np.nan)
     if not groups.one_partition:
-        averaged = groups.over_seeds()
-        found = repeated_variances(averaged.scores, averaged.fold)
+        found = repeated_variances(groups.scores, groups.fold)
         return Mean(value, plain, count - 1.0, found.variance - plain, found.df)
     sums = group_sums(groups)
     c, folds = model_factor(np.unique(groups.fold[:, 0], return_counts=True)[1]), sums.folds
@@ -85,6 +85,7 @@ def row_mean_of(groups: GroupScores, weights: Floats | None = None) -> Mean:
 
     Shapes: `weights` has one number per row of `image_scores`.
     """
+    groups = groups.independent()
     if groups.image_scores is None or groups.image_group is None:
         raise ValueError("a mean over images needs the images behind the groups")
     count, columns = len(groups.images), groups.image_scores.shape[1]
@@ -110,18 +111,17 @@ def row_mean_of(groups: GroupScores, weights: Floats | None = None) -> Mean:
     df = float(np.sqrt(df_iid * trace_df(w, icc))) if np.any(icc > 0) else df_iid
     if columns < 2:
         return Mean(value, v2, df, np.nan, np.nan)
-    averaged = groups if groups.one_partition else groups.over_seeds()
     factors = []
-    for s in range(averaged.scores.shape[1]):
-        fold = np.unique(averaged.fold[:, s], return_inverse=True)[1]
+    for s in range(columns):
+        fold = np.unique(groups.fold[:, s], return_inverse=True)[1]
         factors.append(max(0.0, float(np.sum(np.bincount(fold, weights=w) ** 2) - np.sum(w**2))))
     if groups.one_partition:
         sums = group_sums(groups)
         m2, model_df = variances(sums).model, sums.column_df
     else:                                           # over repeats: our extension of [6] by [10]
-        m2 = repeated_variances(averaged.scores, averaged.fold).model
-        model_df = repeated_sums(averaged.scores, averaged.fold).run_df
-    add = max(0.0, float(np.nan_to_num(m2))) / averaged.scores.shape[1] * float(np.mean(factors))
+        m2 = repeated_variances(groups.scores, groups.fold).model
+        model_df = repeated_sums(groups.scores, groups.fold).run_df
+    add = max(0.0, float(np.nan_to_num(m2))) / columns * float(np.mean(factors))
     bottom = v2**2 / df + add**2 / model_df
     return Mean(value, v2, df, add, (v2 + add) ** 2 / bottom if bottom > 0 else df)
 
@@ -140,15 +140,15 @@ def trace_df(w: Floats, v: Floats) -> float:
 
 def effect_spread(groups: GroupScores) -> Spread:
     """Spread of one score or difference, interaction with the image noise it carries."""
+    groups = groups.independent()
     count, columns = groups.scores.shape
     folds = len(np.unique(groups.fold[:, 0]))
     if columns < 2 or not groups.complete or count < 2:
         return Spread(float(np.var(groups.means, ddof=1)) if count > 1 else np.nan, np.nan, np.nan, folds)
     if not groups.one_partition:
-        averaged = groups.over_seeds()
-        found = repeated_variances(averaged.scores, averaged.fold)
-        return Spread(found.group, found.interaction, found.model, round(repeated_sums(
-            averaged.scores, averaged.fold).folds))
+        found = repeated_variances(groups.scores, groups.fold)
+        return Spread(found.group, found.interaction, found.model,
+                      round(repeated_sums(groups.scores, groups.fold).folds))
     sums = group_sums(groups)
     if sums.residual_df == 0:
         return Spread(float(np.var(groups.means, ddof=1)), np.nan, np.nan, folds)

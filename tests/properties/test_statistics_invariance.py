@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -77,3 +81,32 @@ def test_icc_does_not_change_with_the_unit_of_the_score(scores: np.ndarray, grou
     assert np.isnan(one) == np.isnan(other) or scores.std() < 1e-6
     if np.isfinite(one) and scores.std() > 1e-6:
         np.testing.assert_allclose(one, other, rtol=1e-6, atol=1e-6)
+
+
+THREADS = """
+import sys
+import numpy as np
+sys.path.insert(0, {tests!r})
+from tiny_spread import tiny_spread
+from segcv.statistics import bootstrap_t, compare, decompose, drawn_groups, drawn_means, table_groups
+from segcv.statistics import GroupSums
+rng = np.random.default_rng(0)
+a, b = (tiny_spread(rng, groups_in_fold=(60,) * 5, images=(3,)) for _ in range(2))
+sums = GroupSums(rng.random((300, 3)), np.ones((300, 3)), *(rng.integers(0, 9999, (300, 3, 10)) for _ in range(3)))
+means = [drawn_means(sums, weights, targets=("equal_group", "equal_row", "pooled"),
+                     score=lambda counts: (counts.tp / counts.union).mean(axis=1))
+         for weights in drawn_groups(300, draws=2_000, rng=rng)]
+print([part.tobytes().hex() for each in means for part in each.values()])
+print(compare(a, b), decompose(a, draws=999))
+"""
+
+
+def test_the_number_of_threads_does_not_change_a_byte():
+    """The same program with one and with four threads of the linear algebra under numpy."""
+    tests = str(Path(__file__).parents[1])
+    printed = {subprocess.run([sys.executable, "-c", THREADS.format(tests=tests)], capture_output=True, text=True,
+                              check=True, env=os.environ | dict.fromkeys(
+                                  ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), threads)).stdout
+               for threads in ("1", "4")}
+
+    assert len(printed) == 1 and len(printed.pop()) > 1_000
