@@ -193,6 +193,13 @@ class Outcome:
     def audit(self) -> dict[str, Any]:
         return self.json("audit/summary.json")
 
+    def blank_images(self) -> int:
+        return int(self.audit()["n_blank_images"] if self.command == "audit" else
+                   pd.read_parquet(self.split / "profile.parquet")["flat"].sum())
+
+    def findings(self, *severities: str) -> list[dict[str, Any]]:
+        return [one for one in self.json("audit/findings.json") if one["severity"] in severities]
+
     def measure(self, name: str) -> Any:
         """The number of that name in the audit's findings."""
         found = [one["measures"][name] for one in self.json("audit/findings.json") if name in one["measures"]]
@@ -229,8 +236,10 @@ RESULTS: dict[str, Callable[[Outcome], Any]] = {
     "mask_hw": lambda out: out.audit()["mask_sizes"][0],
     "mean_intensity_in_class": lambda out: out.audit()["mean_intensity_in_class"],
     "shared_fraction": lambda out: out.measure("shared_fraction"),
-    "n_groups": lambda out: out.images["group_id"].nunique(),
-    "n_blank_images": lambda out: int(pd.read_parquet(out.split / "profile.parquet")["flat"].sum()),
+    "n_groups": lambda out: out.audit()["n_groups"] if out.command == "audit" else out.images["group_id"].nunique(),
+    "n_findings": lambda out: len(out.findings("fail", "warn")),
+    "n_leaks": lambda out: len(out.findings("fail")),
+    "n_blank_images": lambda out: out.blank_images(),
     "group_names": lambda out: sorted(out.images["group_id"].unique()),
     "same_group": lambda out: partition(out.images["group_id"].tolist()),
     "order_of_rows_by_time": lambda out: out.order_by_time(),
@@ -323,6 +332,9 @@ def run(case: Path, work: Path, description: dict[str, Any]) -> Outcome:
     if kind == "evaluate":
         overrides += ["name=case"] if "pred_dir" in args else [
             "name=case", f"predictions={quoted(str(case / 'dataset.csv'))}"]
+    if kind == "audit":
+        overrides = [override.replace("split.table=", "roles=") for override in overrides
+                     if not override.startswith(("split=from_table", "split.folds="))]
     if "splits_file" in args:
         overrides = [override for override in overrides if not override.startswith("split.folds=")]
     done = subprocess.run([*command, *overrides], cwd=work, capture_output=True, text=True)

@@ -162,7 +162,10 @@ def summary_of(data: Data) -> dict[str, object]:
     rows = [(str(c), int(pixels), float(total)) for c, pixels, total in by_class.itertuples()]
     sizes = images[["height", "width"]].drop_duplicates()
     return {
-        "name": data.name, "data_id": data.data_id, "n_images": len(images), "class_names": list(data.labels.names),
+        "name": data.name, "data_id": data.data_id, "n_images": len(images),
+        "n_groups": int(data.images.loc[data.images["group_id"].ne(""), "group_id"].nunique()),
+        "n_blank_images": int(data.profile.looks["flat"].sum()), "bands": sorted(set(images["bands"].tolist())),
+        "dtypes": sorted(set(images["dtype"])), "class_names": list(data.labels.names),
         "pixels_per_class": {c: pixels for c, pixels, _ in rows},
         "ignored_pixels": int(masks.loc[masks["class_id"] < 0, "pixels"].sum()),
         "image_sizes": sizes.to_numpy().tolist(), "mask_sizes": sizes.to_numpy().tolist(),     # others are refused
