@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
@@ -34,3 +35,12 @@ def pair(rng: np.random.Generator, side: int, *, n_classes: int, kind: str) -> t
         prediction[wrong] = rng.integers(0, n_classes, int(wrong.sum()), dtype=np.uint8)
     truth[:side // 64] = VOID
     return truth, prediction
+
+
+@numba.njit
+def read_pass(truth, prediction):        # type: ignore[no-untyped-def]
+    """Touch every byte of two maps once: what no counting can beat."""
+    seen = np.uint64(0)
+    for i in range(truth.size):
+        seen |= truth[i] ^ prediction[i]
+    return seen

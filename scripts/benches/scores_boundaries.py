@@ -17,6 +17,7 @@ import monai.metrics
 import numpy as np
 import surface_distance
 import torch
+from benches.label_maps import read_pass
 from benches.outlines import Mask, Pair, blob_pair, stress_pairs
 from benches.rows import Row, at_least, at_most, fastest, ratio, seconds
 from medpy.metric import binary as medpy
@@ -99,6 +100,8 @@ def rows() -> list[Row]:
 
 def of_pairs(pairs: Sequence[Pair]) -> list[Row]:
     taken = timed({"segcv": ours, "segcv by surface": ours_by_surface, **RIVALS}, pairs, rounds=3)
+    words = [[mask.reshape(-1).view(np.uint64) for mask in pair] for pair in pairs]
+    limit = seconds({"limit": lambda: [read_pass(*both) for both in words]}, rounds=9, clock=time.process_time)["limit"]
     by_surface = {"segcv": taken.pop("segcv by surface"), DEEPMIND: taken[DEEPMIND]}
 
     def shown(seconds_: float) -> str:
@@ -110,6 +113,9 @@ def of_pairs(pairs: Sequence[Pair]) -> list[Row]:
         at_least(work, taken, MONAI, 20, shown=shown), at_least(work, taken, DEEPMIND, 20, shown=shown),
         *(Row(work, shown(statistics.median(taken["segcv"])), f"{name} {shown(statistics.median(taken[name]))}",
               f"{ratio(taken, name):.2f}x", "") for name in (SCIPY, EDT, MEDPY)),
+        Row("- one read pass of both masks is the limit", shown(statistics.median(taken["segcv"])),
+            f"limit {shown(statistics.median(limit))}",
+            f"{statistics.median(limit) / statistics.median(taken['segcv']):.2f}x", ""),
         at_least(f"HD95 + NSD by surface length, {len(pairs)} pairs", by_surface, DEEPMIND, 20, shown=shown),
     ]
 

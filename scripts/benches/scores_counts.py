@@ -9,12 +9,11 @@ from importlib.metadata import version
 from typing import Any
 
 import monai.metrics
-import numba
 import numpy as np
 import segmentation_models_pytorch as smp
 import torch
 import torchmetrics.functional.classification as torchmetrics
-from benches.label_maps import KINDS, VOID, Labels, pair
+from benches.label_maps import KINDS, VOID, Labels, pair, read_pass
 from benches.rows import Row, at_least, fastest, ratio, seconds
 from perceptionmetrics.utils.segmentation_metrics import SegmentationMetricsFactory
 from sklearn.metrics import confusion_matrix
@@ -84,15 +83,6 @@ def rivals(truth: Labels, prediction: Labels, n_classes: int) -> dict[str, Calla
         "nnU-Net's formula": nnunet_formula,
         "mmsegmentation's formula": mmseg_formula,
     }
-
-
-@numba.njit
-def read_pass(truth, prediction):        # type: ignore[no-untyped-def]
-    """Touch every byte of two maps once: what no counting can beat."""
-    seen = np.uint64(0)
-    for i in range(truth.size):
-        seen |= truth[i] ^ prediction[i]
-    return seen
 
 
 def rows() -> list[Row]:

@@ -186,12 +186,12 @@ Directed = tuple[FloatArray, NDArray[np.uint8]]      # distances of a map's elem
 
 def _distances(first: NDArray[np.uint8], second: NDArray[np.uint8], spacing: Spacing) -> tuple[Directed, Directed]:
     """Distance of each element of map `first` to the nearest of `second`, and the other way round."""
-    from segcv.metrics.distance_kernels import directed_distances, window_of
+    from segcv.metrics.distance_kernels import bytes_of, directed_distances, window_of
 
     has_first, has_second, window = window_of(first, second)
     if not (has_first and has_second):
-        bytes_ = first[first > 0], second[second > 0]
-        return (np.full(bytes_[0].size, np.inf), bytes_[0]), (np.full(bytes_[1].size, np.inf), bytes_[1])
+        alone = bytes_of(first, window), bytes_of(second, window)
+        return (np.full(alone[0].size, np.inf), alone[0]), (np.full(alone[1].size, np.inf), alone[1])
     top, bottom, left, right = window
     rows = bottom - top
     down = np.empty((rows, right - left), np.uint16 if 2 * rows < 2**16 else np.uint32)

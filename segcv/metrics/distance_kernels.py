@@ -106,6 +106,23 @@ def directed_distances(first, second, dy, dx, window, down):        # type: igno
 
 
 @compiled
+def bytes_of(elements, window):        # type: ignore[no-untyped-def]
+    """The bytes of a map's elements, by rows."""
+    top, bottom, left, right = window
+    found = np.empty(_number(elements, window), np.uint8)
+    at = 0
+    for y in range(top, bottom):
+        row = elements[y]
+        for block in range(left // BLOCK * BLOCK, right, BLOCK):
+            bits = not_zero(row, block)
+            while bits:
+                found[at] = row[block + np.intp(lowest_bit(bits))]
+                at += 1
+                bits &= bits - np.uint64(1)
+    return found
+
+
+@compiled
 def _vertical(elements, window, down):        # type: ignore[no-untyped-def]
     """Rows to the nearest element in the same column; half the range of `down`'s type or more: there is none."""
     top, bottom, left, right = window
