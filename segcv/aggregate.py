@@ -58,7 +58,16 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
     """What the scores of a sweep say, with the data and the split they stand on."""
     from segcv.reporting import Evidence
     from segcv.statistics import summarise
-    from segcv.sweeps import kept_overrides, rerun_command, scores_of, split_of, table_of, train_scores_of
+    from segcv.sweeps import (
+        kept_overrides,
+        outlines_of,
+        probabilities_of,
+        rerun_command,
+        scores_of,
+        split_of,
+        table_of,
+        train_scores_of,
+    )
     from segcv.tables import read_json
 
     runs = Path(settings.runs)
@@ -83,6 +92,7 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
     return Evidence(
         summary=summary, source=f"{split.settings['data']['table'] or split.settings['data']['images'] or 'demo data'}",
         images=split.images, balance=balance_of(split), findings=findings_of(settings, split),
+        probabilities=probabilities_of(runs, sweep, split), outlines=outlines_of(runs, sweep, split),
         split=split_facts(split),
         leaking=any(record.leaking for record in sweep), known_groups=split.known_groups,
         unproven=sum(not record.held_out_proof for record in sweep), model=first.model, settings=config["config"],

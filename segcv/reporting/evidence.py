@@ -28,6 +28,8 @@ class Evidence:
     images: pd.DataFrame | None = None
     balance: pd.DataFrame | None = None
     findings: pd.DataFrame | None = None     # FINDINGS of the audit of these data and this split, if there was one
+    probabilities: pd.DataFrame | None = None        # calibration and ranking, one row per run
+    outlines: pd.DataFrame | None = None     # boundary metrics, one row per run and metric
     split: Mapping[str, Any] = field(default_factory=dict)
     leaking: bool = False
     known_groups: bool = False               # trained on the past of the groups that were tested

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from segcv.reporting import about_data, about_leaks, about_runs, about_scores
+from segcv.reporting import about_beside, about_data, about_leaks, about_runs, about_scores
 from segcv.reporting.answer import answer
 from segcv.reporting.evidence import Evidence
 from segcv.reporting.section import Section
@@ -17,6 +17,7 @@ SECTIONS: dict[str, Callable[[Evidence], Section]] = {
     "averages": about_scores.averages,
     "hard": about_scores.hard,
     "undefined": about_scores.undefined,
+    "beside": about_beside.beside,
     "trivial": about_runs.trivial,
     "train": about_runs.train,
     "leak": about_runs.leak,
@@ -28,6 +29,7 @@ RESULT_SECTIONS = ("answer", "folds", "missing", "reproduce")     # all that a p
 
 
 def report_sections(evidence: Evidence) -> tuple[Section, ...]:
-    """The sections of this report, in reading order; a results table supports only some."""
+    """The sections of this report, in reading order; a results table supports only some, class ids all but one."""
     names = tuple(SECTIONS) if evidence.summary is not None else RESULT_SECTIONS
-    return tuple(SECTIONS[name](evidence) for name in names)
+    kept = evidence.probabilities is not None or evidence.outlines is not None
+    return tuple(SECTIONS[name](evidence) for name in names if name != "beside" or kept)

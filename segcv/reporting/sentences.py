@@ -86,6 +86,16 @@ SENTENCES: dict[str, str] = {
     "undefined_cells": "Cells (run x image) by state; an absent class is undefined there and is left out, never 0 or 1",
     "undefined_images": "{images} images have no labelled pixel and no score; they are left out of the means.",
     "why_rates": "counts of these cells; the intervals of means are above",
+    # probabilities and outlines
+    "beside": "Probabilities and outlines",
+    "no_beside": "The runs kept class ids only, and no boundary metrics were asked for.",
+    "probabilities": "Probabilities of each run",
+    "probabilities_read": "ECE is the mean gap between the largest probability and how often it is right (15 bins), "
+                          "Brier the mean squared error summed over classes, both better when lower. AUROC has the "
+                          "chance level 0.5; that of AP is the share of the class's pixels.",
+    "outlines": "Outlines of each run, means over images",
+    "outlines_read": "Distances are in units of the pixel spacing, and better when lower; NSD and boundary IoU are "
+                     "shares. Where one side is missing a distance counts as the image's diagonal, a share as 0.",
     # baseline
     "trivial": "Trivial predictor",
     "trivial_folds": "Model beside the predictor that always says the most common class of the fold's training pixels",

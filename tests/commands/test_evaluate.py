@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from tiny_predictions import PREDICTED, TRUTH, probabilities, write_labels, write_truth
 
@@ -90,6 +91,29 @@ def test_a_finished_run_is_found_again_and_other_predictions_are_refused(tmp_pat
 
     write_labels(tmp_path / "masks", PREDICTED | {"c": TRUTH["c"]})
     assert "name=theirs_2" in evaluate(tmp_path, *given, code=1).stderr
+
+
+def test_the_report_shows_what_was_kept_beside_the_counts(tmp_path: Path, data: Path):
+    """The tables of the report against the run's own summary, which is made from the pixels as they stream."""
+    (tmp_path / "soft").mkdir()
+    for name in TRUTH:
+        np.save(tmp_path / f"soft/{name}.npy", probabilities(PREDICTED[name]))
+    evaluate(tmp_path, f"data.table={data}", "data.num_classes=3", "predictions=soft", "kind=probabilities",
+             "name=soft", "metrics=[hd95_max,nsd]", "tolerance=1", "spacing=[1,2]")
+
+    done = subprocess.run([sys.executable, "-m", "segcv.aggregate", "out=report"], cwd=tmp_path, capture_output=True,
+                          text=True)
+
+    assert done.returncode == 0, done.stderr
+    found = summary(tmp_path)
+    soft = pd.read_csv(tmp_path / "report/tables/probabilities.csv").iloc[0]
+    assert soft[["ECE", "Brier"]].tolist() == pytest.approx([found["ece"], found["brier"]])
+    assert soft.filter(like="AUROC").tolist() == pytest.approx(found["auroc_per_class"])
+    outlines = pd.read_csv(tmp_path / "report/tables/outlines.csv").set_index("metric")
+    for name in ("hd95_max", "nsd"):
+        assert outlines.loc[name, ["class_0", "class_1", "class_2"]].tolist() == pytest.approx(
+            found[f"mean_{name}_per_class_over_images"])
+        assert outlines.loc[name, "false alarm"] == 1        # class 1 on image b
 
 
 @pytest.mark.parametrize(("overrides", "message"), [
