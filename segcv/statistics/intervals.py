@@ -75,7 +75,8 @@ def gaffke(groups: Floats, *, level: float, rng: Generator, draws: int = DRAWS) 
         stop = min(draws, start + CHUNK)
         weights = rng.standard_exponential((stop - start, len(scores) + 1))
         weights /= weights.sum(axis=1, keepdims=True)                        # draws x (groups + 1)
-        high[start:stop], low[start:stop] = weights @ above, weights @ below
+        high[start:stop] = (weights * above).sum(axis=1)       # not @: its bits change with the number of threads
+        low[start:stop] = (weights * below).sum(axis=1)
     high.sort()
     low.sort()
     return _order_statistic(low, tail), _order_statistic(high, 1 - tail)
@@ -147,8 +148,9 @@ def rank_correlation(first: Floats, second: Floats) -> tuple[float, float]:
     >>> rank_correlation(np.array([1.0, 2.0, 3.0]), np.array([1.0, 3.0, 2.0]))[0]
     0.5
     """
-    ranks = [midranks(values) for values in (first, second)]
-    value = float(np.clip(np.corrcoef(ranks[0], ranks[1])[0, 1], -1, 1))
+    one, two = (ranks - ranks.mean() for ranks in map(midranks, (first, second)))
+    size = float(np.sqrt(np.sum(one**2) * np.sum(two**2)))
+    value = float(np.clip(np.sum(one * two) / size, -1, 1)) if size > 0 else np.nan
     df = len(first) - 2
     if df < 1 or abs(value) == 1:
         return value, 0.0 if abs(value) == 1 else np.nan

@@ -78,7 +78,7 @@ def feature_correlations(table: Table, features: pd.DataFrame, *, seed: int = 0,
         seen = np.frombuffer(pattern, dtype=bool)
         y = _standard(midranks(groups.means[seen]))
         x = np.stack([_standard(midranks(numbers[name].to_numpy(dtype=float)[seen])) for name in names], axis=1)
-        found = y @ x                                                                # features
+        found = np.sum(y[:, None] * x, axis=0)                                       # features
         beyond = np.zeros(len(names), np.int64)
         for size in chunks(draws, len(y)):
             beyond += np.sum(np.abs(permuted(y, size, rng) @ x) >= np.abs(found) * (1 - 1e-12), axis=0)
@@ -201,12 +201,16 @@ def difficulty_stability(table: Table, *, level: float = 0.95) -> Estimate:
 
 
 def hc3(design: Floats, y: Floats) -> tuple[Floats, Floats]:
-    """Least-squares coefficients and their HC3 covariance: X⁺ diag((residual / (1 - leverage))²) X⁺'."""
-    inverse = np.linalg.pinv(design)                                                # coefficients x groups
-    beta = inverse @ y
-    leverage = np.einsum("ij,ji->i", design, inverse)
-    apart = np.divide(y - design @ beta, 1 - leverage, out=np.zeros(len(y)), where=leverage < 1 - 1e-12)
-    return beta, (inverse * apart**2) @ inverse.T
+    """Least-squares coefficients and their HC3 covariance: X⁺ diag((residual / (1 - leverage))²) X⁺'.
+
+    Sums over groups are einsum's, whose bits do not change with the number of threads.
+    """
+    inverse = np.einsum("ij,gj->ig", np.linalg.inv(np.einsum("gi,gj->ij", design, design)), design)
+    beta = np.einsum("ig,g->i", inverse, y)
+    leverage = np.einsum("gi,ig->g", design, inverse)
+    residual = y - np.einsum("gi,i->g", design, beta)
+    apart = np.divide(residual, 1 - leverage, out=np.zeros(len(y)), where=leverage < 1 - 1e-12)
+    return beta, np.einsum("ig,jg->ij", inverse * apart**2, inverse)
 
 
 def _slope(x: Floats, y: Floats, why: str, what: str, unit: str, level: float) -> tuple[Estimate, Floats]:
@@ -214,10 +218,12 @@ def _slope(x: Floats, y: Floats, why: str, what: str, unit: str, level: float) -
     method = f"least squares over groups, HC3, df {len(x) - 2}"
     if why:
         return Estimate(np.nan, level=level, method=method, target=target, unit=unit, groups=len(x), note=why), y * 0
-    design = np.column_stack([np.ones(len(x)), x])
+    centred = x - x.mean()
+    design = np.column_stack([np.ones(len(x)), centred])
     beta, covariance = hc3(design, y)
     low, high = student_t(float(beta[1]), float(covariance[1, 1]), len(x) - 2, level=level, bounds=WHOLE_LINE)
-    return Estimate(float(beta[1]), low, high, level, method, target, unit, groups=len(x)), y - design @ beta
+    slope = Estimate(float(beta[1]), low, high, level, method, target, unit, groups=len(x))
+    return slope, y - beta[0] - beta[1] * centred
 
 
 def _numbers(groups: GroupScores, features: pd.DataFrame) -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -240,4 +246,4 @@ def _standard(ranks: Floats) -> Floats:
 
 def _mean_spearman(scores: Floats) -> float:
     standard = np.stack([_standard(midranks(scores[:, s])) for s in range(scores.shape[1])])
-    return float((standard @ standard.T)[np.triu_indices(len(standard), 1)].mean())
+    return float(np.einsum("sg,tg->st", standard, standard)[np.triu_indices(len(standard), 1)].mean())

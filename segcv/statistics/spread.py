@@ -96,7 +96,7 @@ def row_mean_of(groups: GroupScores, weights: Floats | None = None) -> Mean:
     there = total > 0                               # groups without weight have no part in the mean
     total = np.where(there, total, 1.0)
     u = np.bincount(groups.image_group, weights=v * y, minlength=count) / total
-    value = float(w @ u)
+    value = float(np.sum(w * u))
     if there.sum() < 2:
         return Mean(value, np.nan, np.nan, np.nan, np.nan)
     v2 = float(np.sum(w**2 * (u - value) ** 2 / (1 - w)))

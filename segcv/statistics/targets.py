@@ -106,7 +106,7 @@ def equal_row_estimates(
         by_image = np.ones(len(groups.image_scores)) if weights is None else np.asarray(weights, dtype=float)
         if not (np.isfinite(by_image).all() and (by_image >= 0).all() and by_image.sum() > 0):
             raise TableError("Every scored image needs a weight of zero or more, and one at least above zero.")
-        value = float(by_image @ groups.image_scores.mean(axis=1) / by_image.sum())
+        value = float(np.sum(by_image * groups.image_scores.mean(axis=1)) / by_image.sum())
     else:
         value = float(np.average(groups.means, weights=groups.images)) if len(groups.images) else np.nan
     count = len(groups.images)
