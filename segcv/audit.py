@@ -75,10 +75,18 @@ def gathered(settings: AuditCommand) -> tuple[Facts, list[str], dict[str, object
     groups = data.images["group_id"]
     grouped = f"{groups[groups.ne('')].nunique()} groups" if groups.ne("").any() else "no groups given"
     sides = (f"{len(folds)} folds from {folds.origin}" if folds is not None else
-             "no folds named: the data alone (name them: fold_column=, roles=, split=, split_folder=)")
+             f"no folds named: the data alone (name them: {hint(data)})")
     trained = f"; {len(runs)} runs below {settings.runs}" if runs is not None else ""
     return facts, [f"Audit of {data.name}: {len(data.images)} images, {grouped}; {sides}{trained}."], (
         summary_of(data) | {"split_id": "" if split is None else split.split_id})
+
+
+def hint(data: Data) -> str:
+    """What to type to name the folds; columns that look like folds are named."""
+    from segcv.leakage import fold_columns
+
+    likely = [f"fold_column={column}" for column in fold_columns(data.images)]
+    return " or ".join(likely) or "fold_column=, roles=, split=, split_folder="
 
 
 def names_data(settings: AuditCommand) -> bool:

@@ -24,6 +24,7 @@ TRAIN_WORDS = frozenset({"train", "training", "trn", "fit"})
 CHOOSE_WORDS = frozenset({"val", "valid", "validation", "dev", "eval", "tune"})      # chooses, then counts as seen
 TEST_WORDS = frozenset({"test", "testing", "holdout", "held_out", "heldout", "hold_out"})
 UNUSED_WORDS = frozenset({"", "exclude", "excluded", "ignore", "unused", "none", "locked"})
+FOLD_NAMES = frozenset({"fold", "folds", "split", "subset", "partition", "fold_id"})
 ALWAYS_TRAINED = "-1"                        # scikit-learn's PredefinedSplit
 LEDGER_ROLES = frozenset("BCVO")
 _SYNONYMS = {"outer": ("outer", "outer_fold", "fold"), "group_id": ("group_id", "unit", "group")}
@@ -44,6 +45,18 @@ def folds_of_column(images: pd.DataFrame, column: str) -> Folds:
         raise SplitError(f"fold_column={column} is not a column of the table; it has {', '.join(images.columns)}.")
     values = images[column].astype("str").str.strip()
     return _of_values(images["image_id"], values, f"column {column}")
+
+
+def fold_columns(images: pd.DataFrame) -> list[str]:
+    """Columns that look like folds: called fold, split, subset or the like, or holding train and test words only."""
+    words = TRAIN_WORDS | CHOOSE_WORDS | TEST_WORDS | UNUSED_WORDS
+    found = []
+    for column in images.columns:
+        values = set(images[column].astype("str").str.strip().str.lower())
+        parted = bool(values & TRAIN_WORDS) and bool(values & (CHOOSE_WORDS | TEST_WORDS)) and values <= words
+        if parted or (str(column).lower() in FOLD_NAMES and len(values) > 1):
+            found.append(str(column))
+    return found
 
 
 def read_folds(path: Path, images: pd.DataFrame, *, column: str | None = None) -> Folds:

@@ -49,9 +49,34 @@ def test_whole_groups_pass_and_a_torn_group_fails_with_its_name(tmp_path: Path, 
 def test_what_cannot_be_run_ends_with_exit_code_2_and_writes_nothing(tmp_path: Path, table: Path):
     given = [f"data.table={table}", "data.num_classes=2"]
 
-    assert "other is not a column" in audit(tmp_path, *given, "fold_column=other", code=2)
     assert "there is no such file" in audit(tmp_path, *given, "roles=folds.csv", code=2)
     assert "rolls" in audit(tmp_path, *given, "rolls=folds.csv", code=2)
     assert "each names the folds" in audit(tmp_path, *given, "roles=folds.csv", "split=group_kfold", code=2)
     assert "python -m segcv.split" in audit(tmp_path, *given, "split=group_kfold", code=2)
     assert not (tmp_path / "audit").exists()
+
+
+def test_data_alone_are_checked_and_columns_that_look_like_folds_are_named(tmp_path: Path, table: Path):
+    rows = pd.read_csv(table)
+    rows["subset"] = ["train"] * 6 + ["test"] * 2
+    rows.to_csv(table, index=False)
+
+    said = audit(tmp_path, f"data.table={table}", "data.num_classes=2")
+
+    assert "the data alone (name them: fold_column=subset)" in said and "PASS" in said
+    summary = json.loads((tmp_path / "audit/summary.json").read_text())
+    assert (summary["n_images"], summary["n_groups"], summary["split_id"]) == (8, 4, "")
+    assert sum(summary["pixels_per_class"].values()) == 8 * 32 * 32
+
+
+def test_a_split_folder_is_audited_by_its_settings_or_by_its_name(tmp_path: Path, table: Path):
+    """A random split of eight images in four pairs tears at least one pair; a group split tears none."""
+    given = [f"data.table={table}", "data.num_classes=2", "split.folds=2"]
+    for name in ("random_kfold", "group_kfold"):
+        command = [sys.executable, "-m", "segcv.split", *given, f"split={name}"]
+        assert subprocess.run(command, cwd=tmp_path, capture_output=True).returncode == 0
+
+    assert "error: groups_whole" in audit(tmp_path, *given, "split=random_kfold", code=1)
+    folder = next(tmp_path.glob("splits/data/group_kfold-*"))
+    said = audit(tmp_path, f"split_folder={folder}")
+    assert "8 images, 4 groups; 2 folds" in said and "PASS" in said
