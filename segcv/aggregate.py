@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from segcv.config import command
+from segcv.config import command, progress_bar
 from segcv.errors import ConfigError, RunError
 from segcv.settings import TARGETS, AggregateCommand
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from segcv.reporting import Evidence
+    from segcv.reporting import Evidence, Picture
     from segcv.splits import Split
-    from segcv.statistics import Estimate
+    from segcv.statistics import Estimate, Plan, Summary
     from segcv.sweeps import Sweep
 
 
@@ -32,7 +33,7 @@ def main(settings: AggregateCommand) -> None:
                                       config_id=settings.config_id)
         evidence = evidence_of_runs(settings, sweep, leaking)
         folder = Path(settings.out) if settings.out else Path(settings.runs) / set_name(sweep[0]) / "report"
-    report = write_report(folder, evidence)
+    report = write_report(folder, evidence, html=settings.report.html, language=settings.report.language)
     for line in headlines(evidence):
         print(line)
     print(f"Report: {report}")
@@ -75,8 +76,9 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
     config = read_json(runs / first.run_id / "config.json")
     typed = kept_overrides(config["overrides"])
     target = settings.target or split.target
+    scores = scores_of(runs, sweep, split)
     summary = summarise(
-        scores_of(runs, sweep, split), table_of(sweep), folds=split.folds, repeats=split.repeats,
+        scores, table_of(sweep), folds=split.folds, repeats=split.repeats,
         seeds=settings.seeds if settings.seeds is not None else sorted({record.seed for record in sweep}),
         class_names=split.class_names, images=split.images, masks=split.masks[split.masks["class_id"] >= 0],
         roles=split.roles if split.roles["role"].eq("train").any() else None,
@@ -100,7 +102,50 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
         fingerprints={"data_id": first.data_id, "split_id": first.split_id, "config_id": first.config_id,
                       "recipe_id": first.recipe_id},
         commands=(rerun_command(typed, sweep), "python -m segcv.aggregate"), marks=marks,
-        notes=split.notes)
+        notes=split.notes, confusion=confusion_of(runs, sweep, split.class_names), planned=planned_of(summary),
+        pictures=pictures_of(settings, sweep, split, summary.images, scores))
+
+
+def confusion_of(runs: Path, sweep: Sweep, class_names: Sequence[str]) -> pd.DataFrame:
+    """Pixels by true and predicted class over all runs."""
+    import pandas as pd
+
+    from segcv.scoring import read_confusion
+
+    cells = pd.concat([read_confusion(runs / record.run_id).groupby(["truth", "predicted"])["pixels"].sum()
+                       for record in sweep])
+    table: pd.DataFrame = cells.groupby(level=["truth", "predicted"]).sum().unstack("predicted", fill_value=0)
+    wanted = [*range(len(class_names)), *([-1] if -1 in table.columns else [])]
+    table = table.reindex(index=range(len(class_names)), columns=wanted, fill_value=0)
+    table.index = pd.Index(class_names)
+    table.columns = pd.Index([*class_names, *(["no class"] if -1 in wanted else [])])
+    return table
+
+
+def planned_of(summary: Summary) -> Plan | None:
+    """What more groups and seeds would show, where the pilot knows how much models vary."""
+    from segcv.statistics import plan, spread_of
+
+    components = summary.sources.components["equal_group"] if summary.sources is not None else None
+    if components is None or components.groups < 5:
+        return None
+    try:
+        return plan(spread_of(components), groups=components.groups, columns=components.columns, level=summary.level)
+    except (RunError, ConfigError):
+        return None
+
+
+def pictures_of(settings: AggregateCommand, sweep: Sweep, split: Split, images: pd.DataFrame,
+                scores: pd.DataFrame) -> tuple[Picture, ...]:
+    """Small pictures for the gallery, where they are asked for."""
+    if not (settings.report.html and settings.report.pictures):
+        return ()
+    from segcv.reporting import Picture
+    from segcv.sweeps import cut_pictures
+
+    found = cut_pictures(Path(settings.runs), sweep, split, images, scores, progress=progress_bar)
+    return tuple(Picture(one.image_id, one.group_id, str(one.fold), one.classes, one.score, one.why, one.panels)
+                 for one in found)
 
 
 def findings_of(settings: AggregateCommand, split: Split) -> pd.DataFrame | None:

@@ -309,6 +309,13 @@ class ServingCommand:
 
 
 @dataclass
+class ReportSettings:
+    html: bool = True                    # cv_report.html beside cv_report.md, one file that needs no other; and figures
+    pictures: bool = True                # with html: small pictures of images worth looking at
+    language: str = "en"                 # en, zh
+
+
+@dataclass
 class AggregateCommand:
     runs: str = "runs"
     candidate: str | None = None         # which, when there are several
@@ -321,6 +328,7 @@ class AggregateCommand:
     level: float = 0.95
     audit: str = "audit"                 # the audit's folder; shown when it is of these data and this split
     out: str | None = None               # report folder; default: beside the runs
+    report: ReportSettings = field(default_factory=ReportSettings)
 
 
 @dataclass

@@ -30,7 +30,7 @@ ROOMS = {                       # room -> rooms it may enter, by their doors
     "nesting": {"tables", "splits", "statistics"},
     "launching": {"tables"},
     "candidates": {"tables", "study", "scoring", "nesting", "recipes", "launching", "runs", "settings"},
-    "sweeps": {"tables", "runs", "splits", "scoring", "metrics"},
+    "sweeps": {"tables", "pixels", "metrics", "runs", "splits", "scoring"},
     "reporting": {"tables", "metrics", "statistics"},
 }
 COMMANDS = {

@@ -5,16 +5,28 @@
 
 from segcv.reporting.comparison_report import ComparisonEvidence, changed_images, pair_name, write_comparison
 from segcv.reporting.evidence import Evidence
+from segcv.reporting.html import html_page
 from segcv.reporting.markdown import escaped, page
 from segcv.reporting.nested_report import NestedEvidence, write_nested_report
 from segcv.reporting.numbers import cell_text, estimate_text
-from segcv.reporting.section import Block, Bullets, Cell, Commands, Paragraph, Section, Table
+from segcv.reporting.section import (
+    Block,
+    Bullets,
+    Cell,
+    Commands,
+    Figure,
+    Gallery,
+    Paragraph,
+    Picture,
+    Section,
+    Table,
+)
 from segcv.reporting.sections import RESULT_SECTIONS, SECTIONS, report_sections
 from segcv.reporting.writing import REPORT, SUMMARY, summary_json, write_report
 
 __all__ = [
     "REPORT", "RESULT_SECTIONS", "SECTIONS", "SUMMARY", "Block", "Bullets", "Cell", "Commands",
-    "ComparisonEvidence", "Evidence", "NestedEvidence", "Paragraph", "Section", "Table", "cell_text",
-    "changed_images", "escaped", "estimate_text", "page", "pair_name", "report_sections", "summary_json",
-    "write_comparison", "write_nested_report", "write_report",
+    "ComparisonEvidence", "Evidence", "Figure", "Gallery", "NestedEvidence", "Paragraph", "Picture", "Section",
+    "Table", "cell_text", "changed_images", "escaped", "estimate_text", "html_page", "page", "pair_name",
+    "report_sections", "summary_json", "write_comparison", "write_nested_report", "write_report",
 ]

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from segcv.reporting.evidence import Evidence
+from segcv.reporting.figures import groups_figure, ladder_figure, profile_figure, strip_figure
 from segcv.reporting.frames import estimates_table, frame_table
 from segcv.reporting.numbers import estimate_text, score_text
 from segcv.reporting.section import Block, Paragraph, Section
@@ -21,6 +22,7 @@ def folds(evidence: Evidence) -> Section:
     blocks: list[Block] = []
     if evidence.summary is not None:
         summary = evidence.summary
+        blocks.append(strip_figure(summary, "miou_pooled" if summary.metric != "dice" else "mdice_pooled"))
         blocks += _folds(summary.fold_table, summary.fold_summary)
         note = say("fold_interval", value=estimate_text(summary.fold_mean), method=summary.fold_mean.method,
                    note=summary.fold_mean.note)
@@ -50,6 +52,7 @@ def averages(evidence: Evidence) -> Section:
         low, high = (score_text(float(end(numbers))) for end in (np.nanmin, np.nanmax))
         blocks.append(Paragraph(say("span_over", prefix=summary.headline.unit, low=low, high=high)))
     listed = ((each.target, each) for estimates in summary.targets.values() for each in estimates)
+    blocks.append(ladder_figure(summary))
     blocks.append(estimates_table(listed, name="estimates", title=say("targets"), first="target"))
     return Section(say("averages"), tuple(blocks))
 
@@ -60,6 +63,7 @@ def hard(evidence: Evidence) -> Section:
         return Section(say("hard"), ())
     summary = evidence.summary
     return Section(say("hard"), (
+        groups_figure(summary), profile_figure(summary),
         estimates_table(((each.target, each) for each in summary.percentiles), name="percentiles",
                         title=say("percentiles"), first="percentile"),
         frame_table(summary.groups, name="groups", title=say("worst_groups"), why=say("why_one_group"),

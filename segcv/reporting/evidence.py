@@ -8,7 +8,8 @@ from typing import Any
 
 import pandas as pd
 
-from segcv.statistics import ResultsSummary, Summary
+from segcv.reporting.section import Picture
+from segcv.statistics import Plan, ResultsSummary, Summary
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +42,9 @@ class Evidence:
     commands: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    confusion: pd.DataFrame | None = None    # pixels, true classes x predicted ones, over all runs
+    pictures: tuple[Picture, ...] = ()       # for the gallery
+    planned: Plan | None = None              # what more groups and seeds would show
 
     def __post_init__(self) -> None:
         if (self.summary is None) == (not self.results):

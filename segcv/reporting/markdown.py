@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 from segcv.reporting.numbers import cell_text
-from segcv.reporting.section import Block, Bullets, Cell, Commands, Paragraph, Section, Table
+from segcv.reporting.section import Block, Bullets, Cell, Commands, Figure, Gallery, Paragraph, Section, Table
 from segcv.reporting.sentences import say
 
 SHOWN_NAME = 80         # characters of a name that are shown; files hold all of them
@@ -21,7 +21,7 @@ def escaped(text: str) -> str:
     >>> escaped("<b>a|b</b> *x* road_1")
     '&lt;b&gt;a\\|b&lt;/b&gt; \\*x\\* road_1'
     """
-    line = "".join(_visible(sign) for sign in text)
+    line = "".join(visible(sign) for sign in text)
     line = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     line = _SIGNS.sub(lambda found: "\\" + found.group(0), line)
     return re.sub(r"^(\s*)([#+-]|\d+(?=[.)]\s))", r"\1\\\2", line)
@@ -42,10 +42,14 @@ def _block(block: Block) -> str:
     if isinstance(block, Bullets):
         return "\n".join(f"- {escaped(item)}" for item in block.items)
     if isinstance(block, Commands):
-        lines = ["".join(_visible(sign) for sign in line) for line in block.lines]
+        lines = ["".join(visible(sign) for sign in line) for line in block.lines]
         longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
         fence = "`" * max(3, longest + 1)
         return "\n".join([f"{fence}bash", *lines, fence])
+    if isinstance(block, Figure):
+        return f"![{escaped(block.alt)}](figures/{block.name}.png)\n\n{escaped(block.title)}"
+    if isinstance(block, Gallery):
+        return escaped(say("gallery_elsewhere", pictures=len(block.pictures)))
     return _table(block)
 
 
@@ -57,7 +61,7 @@ def _table(table: Table) -> str:
     for row in table.rows[:SHOWN_ROWS]:
         lines.append("| " + " | ".join(_cell(cell, reasons) for cell in row) + " |")
     under = [f"({number}) {reason}" for reason, number in reasons.items()]
-    under += [f"No interval: {table.why}."] if table.why else []
+    under += [say("no_interval", why=table.why)] if table.why else []
     if len(table.rows) > SHOWN_ROWS:
         under.append(say("more_rows", shown=SHOWN_ROWS, all=len(table.rows), file=f"tables/{table.name}.csv"))
     return "\n".join(lines) + "".join(f"\n\n{escaped(line)}" for line in under)
@@ -80,7 +84,8 @@ def _alignment(table: Table, place: int) -> str:
     return "---:" if any(row[place].format != "text" for row in table.rows) else "---"
 
 
-def _visible(sign: str) -> str:
+def visible(sign: str) -> str:
+    """The sign as it may be shown: line ends are blanks; control signs and turns of the reading order are hidden."""
     if sign in "\n\r\t":
         return " "
     return "\ufffd" if unicodedata.category(sign) == "Cc" or unicodedata.bidirectional(sign) in _BIDI else sign

@@ -54,7 +54,10 @@ def cell_text(cell: Cell) -> str:
     if isinstance(cell.value, str):
         return cell.value
     if cell.format == "percent":
-        return percent_text(cell.value)
+        interval = f" ({percent_text(cell.low)} to {percent_text(cell.high)})" if cell.has_interval else ""
+        return percent_text(cell.value) + interval
+    if cell.format == "number" and cell.has_interval:
+        return f"{number_text(cell.value)} ({number_text(cell.low)} to {number_text(cell.high)})"
     if cell.format == "score":
         interval = f" ({score_text(cell.low)} to {score_text(cell.high)})" if cell.has_interval else ""
         return score_text(cell.value) + interval

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite, nan
-from typing import Literal
+from typing import Any, Literal
+
+import pandas as pd
 
 from segcv.statistics import Estimate
 
@@ -103,7 +106,44 @@ class Commands:
     lines: tuple[str, ...]
 
 
-Block = Paragraph | Bullets | Commands | Table
+@dataclass(frozen=True, slots=True, eq=False)
+class Figure:
+    """A picture of numbers: `draw` puts it into a matplotlib Axes' figure; `data` are the numbers it shows.
+
+    `alt` says in words what is to be seen, for those who do not see it.
+    """
+
+    name: str
+    title: str
+    alt: str
+    data: pd.DataFrame
+    draw: Callable[[Any], None]          # takes an empty matplotlib Figure
+    width: float = 7.0                   # inches
+    height: float = 3.2
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One scored image for the gallery: small pictures as bytes of PNG, JPEG or WebP, and what is known of it."""
+
+    image_id: str
+    group: str
+    fold: str
+    classes: tuple[str, ...]             # in its truth or its prediction
+    score: float
+    why: str                             # worst, median, best, changed, suspicious: reason to be shown
+    panels: tuple[tuple[str, bytes], ...]      # caption (image, truth, prediction, errors) and picture
+
+
+@dataclass(frozen=True, slots=True)
+class Gallery:
+    """Pictures that a reader filters by class, group, fold and reason."""
+
+    name: str
+    pictures: tuple[Picture, ...]
+
+
+Block = Paragraph | Bullets | Commands | Table | Figure | Gallery
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,3 +157,8 @@ class Section:
     def tables(self) -> tuple[Table, ...]:
         """Its tables, in order."""
         return tuple(block for block in self.blocks if isinstance(block, Table))
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """Its figures, in order."""
+        return tuple(block for block in self.blocks if isinstance(block, Figure))

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
-from segcv.reporting import about_beside, about_data, about_leaks, about_runs, about_scores
+from segcv.reporting import (
+    about_beside,
+    about_data,
+    about_leaks,
+    about_limits,
+    about_runs,
+    about_scores,
+    about_variance,
+)
 from segcv.reporting.answer import answer
 from segcv.reporting.evidence import Evidence
-from segcv.reporting.section import Section
+from segcv.reporting.section import Figure, Section
 
 SECTIONS: dict[str, Callable[[Evidence], Section]] = {
     "answer": answer,
@@ -15,21 +24,31 @@ SECTIONS: dict[str, Callable[[Evidence], Section]] = {
     "split": about_data.split,
     "folds": about_scores.folds,
     "averages": about_scores.averages,
-    "hard": about_scores.hard,
-    "undefined": about_scores.undefined,
     "beside": about_beside.beside,
     "trivial": about_runs.trivial,
     "train": about_runs.train,
     "leak": about_runs.leak,
     "audit": about_leaks.audit,
+    "variance": about_variance.variance,
+    "advice": about_variance.advice,
+    "hard": about_scores.hard,
+    "features": about_variance.what_goes_with_it,
+    "confusion": about_limits.confusion,
+    "gallery": about_limits.gallery,
+    "undefined": about_scores.undefined,
+    "limits": about_limits.limits,
     "missing": about_runs.missing,
     "reproduce": about_runs.reproduce,
 }
 RESULT_SECTIONS = ("answer", "folds", "missing", "reproduce")     # all that a plain table of fold scores supports
 
 
-def report_sections(evidence: Evidence) -> tuple[Section, ...]:
+def report_sections(evidence: Evidence, *, figures: bool = True) -> tuple[Section, ...]:
     """The sections of this report, in reading order; a results table supports only some, class ids all but one."""
     names = tuple(SECTIONS) if evidence.summary is not None else RESULT_SECTIONS
     kept = evidence.probabilities is not None or evidence.outlines is not None
-    return tuple(SECTIONS[name](evidence) for name in names if name != "beside" or kept)
+    sections = tuple(SECTIONS[name](evidence) for name in names if name != "beside" or kept)
+    if figures:
+        return sections
+    return tuple(replace(section, blocks=tuple(block for block in section.blocks if not isinstance(block, Figure)))
+                 for section in sections)

@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from segcv.errors import ConfigError
+
 SENTENCES: dict[str, str] = {
     "title": "Cross-validation report",
     "title_of": "Cross-validation report: {candidate}",
@@ -133,6 +139,72 @@ SENTENCES: dict[str, str] = {
     "fingerprints": "Fingerprints",
     "notes": "Notes",
     "to_reproduce": "To reproduce:",
+    # variance
+    "variance": "Where the spread comes from",
+    "no_variance": "Not known: the sweep lacks cells, or no image has a class.",
+    "variance_observed": "The scores of the folds spread by {observed} (SD, n-1); the parts below make {expected} "
+                         "expected.",
+    "components_of": "Components of variance, {target}: {groups} groups, {columns} passes over all folds",
+    "stability": "Are the same groups hard in every pass? Rank correlation {value}.",
+    "features": "What goes with low scores",
+    "no_features": "No features of the groups are known. Numbers in further columns of the images table are used.",
+    "feature_ranks": "Group score against group features: rank correlation, permutation p, Holm-adjusted",
+    "feature_regression": "All features at once: regression with errors that allow unequal spread (HC3)",
+    "decay": "With each unit of distance from the training groups the score changes by {slope}, and its spread by "
+             "{spread}.",
+    "decay_strata": "Score by distance from the training groups",
+    "advice": "What to do next",
+    "advice_piece": "{action}: {how}.",
+    "no_advice": "Nothing in these scores speaks for a change.",
+    "diagnoses": "Patterns that were found:",
+    "ladder": "Baselines, from the lowest rung",
+    # pictures
+    "not_identifiable": "not identifiable with these runs",
+    "axis_share": "share of the expected variance of fold scores (SD expected {expected}, observed {observed})",
+    "axis_fold": "fold",
+    "axis_groups": "share of groups, smallest first",
+    "axis_images": "share of images",
+    "axis_number_of_groups": "groups",
+    "axis_columns": "seeds or repeats",
+    "axis_above": "share that scores at least as much",
+    "axis_predicted": "predicted",
+    "axis_truth": "truth",
+    "figure_variance": "Expected variance of fold scores by source (bars with intervals) and the observed SD of folds",
+    "figure_strip": "Score of every run: folds side by side, one dot per seed and repeat",
+    "figure_groups": "Groups from the hardest to the easiest; bars span seeds and repeats, dots grow with images",
+    "figure_ladder": "The number under each interval: which to read and which misleads",
+    "figure_weight": "Share of images held by the largest groups (Lorenz curve)",
+    "figure_detectable": "Smallest true difference that shows 8 times in 10, by number of groups and of seeds",
+    "figure_profile": "Share of images and of groups that score above each value",
+    "figure_confusion": "Confusion of classes: share of each true class, with pixel counts",
+    "figure_features": "Group score against the feature that goes with it most",
+    "gallery": "Pictures",
+    "gallery_elsewhere": "{pictures} images are shown in cv_report.html: image, truth, prediction, errors.",
+    "no_gallery": "No pictures were cut. Run aggregate with report.html=true where images and masks are at hand.",
+    "confusion": "Confusion of classes",
+    "no_confusion": "No confusion table was given.",
+    "limits": "What this evaluation cannot say",
+    "limit_time": "Images of another year or season, unless a time-ordered split was used.",
+    "limit_sensor": "Other sensors, scanners or resolutions than those of these groups.",
+    "limit_known": "How well known groups are served: each group was scored by models that had not seen it.",
+    "limit_known_groups": "How well new groups are served: each was scored by models that had seen its past.",
+    "limit_labels": "Whether the masks are right: a score is agreement with them.",
+    "once": "cut once",
+    "times": "cut {number} times",
+    "methods": "A methods paragraph, to be adapted:",
+    "methods_text": "Performance was estimated by {folds}-fold cross-validation over {groups} groups ({images} "
+                    "images), {repeats} with seeds {seeds}, folds cut by {split} so that no group is trained on and "
+                    "tested. The primary target, declared before scores existed, is {target} {unit} under the "
+                    "absent-class policy {policy}: {value} by {method}. The standard deviation over folds (n-1) was "
+                    "{sd}. Software: segcv {version}.",
+    "no_interval": "No interval: {why}.",
+    "contents": "Contents",
+    "rows_more": "{shown} of {all} rows are shown; tables/{name}.csv holds all.",
+    "filter_why": "shown because",
+    "filter_fold": "fold",
+    "filter_group": "group",
+    "filter_class": "class",
+    "filter_all": "all",
     # comparison
     "compare_title": "Comparison",
     "compare_answer": "Which is better?",
@@ -200,8 +272,33 @@ COLUMNS: dict[str, str] = {
 }
 
 
+LANGUAGES = ("en",)
+_language: ContextVar[str] = ContextVar("language", default="en")
+
+
+@contextmanager
+def in_language(code: str) -> Iterator[None]:
+    """Within the block sentences are said in this language: en or zh.
+
+    Raises:
+        ConfigError: there are no sentences in it.
+    """
+    if code not in LANGUAGES:
+        raise ConfigError(f"report.language={code} is not known; use one of {', '.join(LANGUAGES)}.")
+    token = _language.set(code)
+    try:
+        yield
+    finally:
+        _language.reset(token)
+
+
+def language_code() -> str:
+    """The language sentences are said in now."""
+    return _language.get()
+
+
 def say(key: str, **values: object) -> str:
-    """The sentence called `key` with its values put in."""
+    """The sentence called `key` with its values put in, in the language of the block."""
     return SENTENCES[key].format(**values)
 
 

@@ -13,22 +13,31 @@ import pandas as pd
 
 from segcv.reporting.answer import marks
 from segcv.reporting.evidence import Evidence
+from segcv.reporting.figures import rendered
+from segcv.reporting.html import html_page
 from segcv.reporting.markdown import page
-from segcv.reporting.section import Cell, Table
+from segcv.reporting.section import Cell, Section, Table
 from segcv.reporting.sections import report_sections
-from segcv.reporting.sentences import say
+from segcv.reporting.sentences import in_language, say
 from segcv.statistics import FoldStatistics, ResultsSummary, Summary
-from segcv.tables import write_json, write_text
+from segcv.tables import replacing, write_json, write_text
 
 REPORT, SUMMARY, TABLES = "cv_report.md", "summary.json", "tables"
+PAGE, FIGURES = "cv_report.html", "figures"
 
 
-def write_report(folder: Path, evidence: Evidence) -> Path:
+def write_report(folder: Path, evidence: Evidence, *, html: bool = False, language: str = "en") -> Path:
     """The path of cv_report.md, written with tables/*.csv and summary.json; same evidence, same bytes.
 
-    The tables of an earlier report in the same folder are replaced; other files are left alone.
+    With `html` also cv_report.html, and figures/ as SVG, PNG and CSV. The tables and figures of an earlier report in
+    the same folder are replaced; other files are left alone.
     """
-    sections = report_sections(evidence)
+    with in_language(language):
+        return _written(folder, evidence, html)
+
+
+def _written(folder: Path, evidence: Evidence, html: bool) -> Path:
+    sections = report_sections(evidence, figures=html)
     candidate = evidence.summary.candidate if evidence.summary is not None else ""
     title = say("title_of", candidate=candidate) if candidate else say("title")
     written = {f"{_file_name(table.name)}.csv": table for section in sections for table in section.tables}
@@ -37,9 +46,50 @@ def write_report(folder: Path, evidence: Evidence) -> Path:
     for path in sorted((folder / TABLES).glob("*.csv")):
         if path.name not in written:
             path.unlink()
+    write_figures(folder, sections)
+    if html:
+        write_text(folder / PAGE, html_page(title, sections))
+    else:
+        (folder / PAGE).unlink(missing_ok=True)
+    if evidence.summary is not None:
+        write_text(folder / TABLES / "paper.tex", paper_table(evidence.summary))
     write_json(folder / SUMMARY, summary_json(evidence))
     write_text(folder / REPORT, page(title, sections))
     return folder / REPORT
+
+
+def write_figures(folder: Path, sections: tuple[Section, ...]) -> None:
+    """figures/NAME.svg, .png and .csv of every figure; those of an earlier report are removed."""
+    names = set()
+    for figure in (figure for section in sections for figure in section.figures):
+        svg, png = rendered(figure)
+        place = folder / FIGURES / _file_name(figure.name)
+        write_text(place.with_suffix(".svg"), svg)
+        with replacing(place.with_suffix(".png")) as beside:
+            beside.write_bytes(png)
+        write_text(place.with_suffix(".csv"), figure.data.to_csv(index=False, lineterminator="\n"))
+        names.add(place.name)
+    for path in sorted((folder / FIGURES).glob("*.*")):
+        if path.stem not in names:
+            path.unlink()
+
+
+def paper_table(summary: Summary) -> str:
+    """The class scores and the primary number as a LaTeX table."""
+    rows = [(name, each) for name, each in summary.classes.items()]
+    rows.append((f"{summary.headline.unit} ({summary.target})", summary.headline))
+    lines = [r"\begin{tabular}{lrr}", r"\toprule", rf"class & score & {100 * summary.level:.0f}\,\% interval \\",
+             r"\midrule"]
+    for name, each in rows:
+        value = f"{each.value:.3f}" if isfinite(each.value) else "n/a"
+        sure = f"{each.low:.3f} to {each.high:.3f}" if each.has_interval else "n/a"
+        lines.append(rf"{_latex(name)} & {value} & {sure} \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def _latex(name: str) -> str:
+    signs = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    return "".join(signs.get(sign, f"\\{sign}" if sign in "&%$#_{}" else sign) for sign in name)
 
 
 def csv_text(table: Table) -> str:

@@ -51,7 +51,7 @@ from segcv.statistics.comparison import (
     two_sided,
 )
 from segcv.statistics.complete import check_complete, check_one_sweep, missing_cells, rest_commands
-from segcv.statistics.components import Components, decompose
+from segcv.statistics.components import PARTS, Components, decompose
 from segcv.statistics.diagnosis import Diagnosis, diagnose
 from segcv.statistics.estimate import THE_RECIPE, THESE_MODELS, Estimate
 from segcv.statistics.external import conformal_errors, external_drop, frozen_estimates
@@ -114,7 +114,7 @@ from segcv.statistics.summary import TARGETS, Summary, summarise
 from segcv.statistics.targets import equal_group_estimates, equal_row_estimates, weights_of
 
 __all__ = [
-    "RESULTS", "SCORE_TABLE", "TARGETS", "THESE_MODELS", "THE_RECIPE", "Advice", "Asked", "Candidate",
+    "PARTS", "RESULTS", "SCORE_TABLE", "TARGETS", "THESE_MODELS", "THE_RECIPE", "Advice", "Asked", "Candidate",
     "CandidatesComparison", "Comparison", "Components", "DecayCurve", "Design", "Diagnosis", "Estimate",
     "FeatureTests", "FoldStatistics", "GroupProfile", "GroupScores", "GroupSums", "Jackknife", "LeakGap", "Mean",
     "Pair", "PermutationTest", "Plan", "Repeated", "RepeatedSums", "ResultsComparison", "ResultsSummary",

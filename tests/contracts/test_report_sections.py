@@ -88,7 +88,7 @@ def test_what_the_audit_found_is_in_the_report_and_certain_leaks_mark_it(severit
 
 def test_sections_come_in_reading_order():
     assert list(SECTIONS)[:4] == ["answer", "data", "split", "folds"]
-    assert list(SECTIONS)[-2:] == ["missing", "reproduce"]
+    assert list(SECTIONS)[-3:] == ["limits", "missing", "reproduce"]
     assert set(RESULT_SECTIONS) <= set(SECTIONS)
 
 

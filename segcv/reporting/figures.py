@@ -1,0 +1,235 @@
+"""Figures of a report: what to draw, its numbers as a table, its meaning in words; colours for the colour blind too."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from segcv.reporting.markdown import visible
+from segcv.reporting.section import Figure
+from segcv.reporting.sentences import say
+from segcv.statistics import Components, Estimate, Plan, Summary
+
+BLUE, ORANGE, GREEN, RED, PURPLE, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#8A8A8A"
+PARTS = {"group": BLUE, "image": "#56B4E9", "interaction": PURPLE, "residual": "#F0E442", "model": ORANGE}
+MOST_GROUPS = 60
+
+
+def rendered(figure: Figure) -> tuple[str, bytes]:
+    """The figure as SVG text (same numbers, same bytes) and as PNG."""
+    import matplotlib
+    from matplotlib.figure import Figure as Canvas
+
+    with matplotlib.rc_context({"svg.hashsalt": "segcv", "svg.fonttype": "none", "font.size": 9,
+                                "font.family": "sans-serif", "axes.spines.top": False, "axes.spines.right": False}):
+        canvas = Canvas(figsize=(figure.width, figure.height), layout="constrained")
+        figure.draw(canvas)
+        svg, png = io.StringIO(), io.BytesIO()
+        canvas.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
+        canvas.savefig(png, format="png", dpi=150, metadata={"Software": None})
+    text = svg.getvalue()
+    return text[text.index("<svg"):], png.getvalue()
+
+
+def variance_figure(found: Components) -> Figure:
+    """Stacked shares of the expected variance of fold scores, with intervals, and the observed SD of folds."""
+    shares = {name: found.shares[name] for name in PARTS if name in found.shares}
+    total = max(0.0, found.expected_fold_variance)
+    data = pd.DataFrame([{"part": name, "share": each.value, "low": each.low, "high": each.high,
+                          "variance": max(0.0, each.value) * total if np.isfinite(each.value) else np.nan}
+                         for name, each in shares.items()])
+
+    def draw(canvas: Any) -> None:
+        axes = canvas.subplots()
+        for place, (name, each) in enumerate(shares.items()):
+            if not np.isfinite(each.value):
+                axes.text(0.01, place, say("not_identifiable"), va="center", color=GREY)
+                continue
+            axes.barh(place, each.value, color=PARTS[name], height=0.6)
+            if each.has_interval:
+                axes.plot([each.low, each.high], [place, place], color="black", lw=1.2)
+            axes.text(1.02, place, f"{100 * each.value:.0f} %", va="center")
+        axes.set_yticks(range(len(data)), data["part"])
+        axes.set_xlim(0, 1)
+        axes.invert_yaxis()
+        axes.set_xlabel(say("axis_share", observed=f"{found.observed_fold_sd:.3f}", expected=f"{total ** 0.5:.3f}"))
+
+    told = ", ".join(f"{name} {100 * each.value:.0f} %" for name, each in shares.items() if np.isfinite(each.value))
+    return Figure("variance", say("figure_variance"), f"{say('figure_variance')}: {told}.", data, draw, height=2.4)
+
+
+def strip_figure(summary: Summary, column: str) -> Figure:
+    """One dot per run: folds side by side."""
+    data = summary.fold_table[["repeat", "fold", "seed", column]].rename(columns={column: "score"})
+
+    def draw(canvas: Any) -> None:
+        axes = canvas.subplots()
+        passes = data.groupby(["repeat", "seed"]).ngroup()
+        spread = (passes - passes.mean()) / max(1, passes.nunique()) * 0.5
+        axes.scatter(data["fold"] + spread, data["score"], color=BLUE, s=22, alpha=0.85, edgecolors="none")
+        for fold in sorted(data["fold"].unique().tolist()):
+            mean = data.loc[data["fold"].eq(fold), "score"].mean()
+            axes.plot([fold - 0.35, fold + 0.35], [mean, mean], color="black", lw=1)
+        axes.set_xticks(sorted(data["fold"].unique()))
+        axes.set_xlabel(say("axis_fold"))
+        axes.set_ylabel(summary.headline.unit)
+
+    low, high = data["score"].min(), data["score"].max()
+    return Figure("folds", say("figure_strip"), f"{say('figure_strip')}: {low:.3f} - {high:.3f}.", data, draw)
+
+
+def groups_figure(summary: Summary) -> Figure:
+    """Groups from the hardest: mean, spread over columns, size."""
+    spread = "sd_over_columns" if "sd_over_columns" in summary.groups else None
+    kept = ["group_id", "score", "images"] + ([spread] if spread else [])
+    data = summary.groups[kept].head(MOST_GROUPS)
+
+    def draw(canvas: Any) -> None:
+        axes = canvas.subplots()
+        place = np.arange(len(data))
+        if spread is not None:
+            axes.errorbar(data["score"], place, xerr=data[spread].fillna(0.0), fmt="none", ecolor=GREY, lw=1)
+        axes.scatter(data["score"], place, s=12 + 60 * np.sqrt(data["images"] / data["images"].max()), color=BLUE,
+                     alpha=0.85, edgecolors="none")
+        axes.axvline(summary.headline.value, color=ORANGE, lw=1)
+        axes.set_yticks(place, [shortened(name) for name in data["group_id"]])
+        axes.invert_yaxis()
+        axes.set_xlabel(summary.headline.unit)
+
+    worst = f"{shortened(data['group_id'].iloc[0])} {data['score'].iloc[0]:.3f}" if len(data) else ""
+    return Figure("groups", say("figure_groups"), f"{say('figure_groups')}: {worst} ...", data, draw,
+                  height=max(2.2, 0.8 + 0.2 * len(data)))
+
+
+def ladder_figure(summary: Summary) -> Figure:
+    """Intervals under each other: to be read, bounded, and the naive one greyed."""
+    naive = summary.fold_statistics
+    rungs: list[tuple[str, Estimate | None, float, float, float, str]] = []
+    for name, each, colour in (("these models", summary.headline, BLUE), ("the recipe", summary.recipe, GREEN),
+                               ("bounded", summary.bounded, ORANGE)):
+        rungs.append((name, each, each.value, each.low, each.high, colour))
+    mean, sd = naive.mean, naive.sd_over_folds
+    rungs.append(("mean ± SD of folds (no interval)", None, mean, mean - sd, mean + sd, GREY))
+    data = pd.DataFrame([{"what": name, "value": value, "low": low, "high": high}
+                         for name, _, value, low, high, _ in rungs])
+
+    def draw(canvas: Any) -> None:
+        axes = canvas.subplots()
+        for place, (_, _, value, low, high, colour) in enumerate(rungs):
+            if np.isfinite([low, high]).all():
+                axes.plot([low, high], [place, place], color=colour, lw=3, solid_capstyle="butt")
+            if np.isfinite(value):
+                axes.plot(value, place, "o", color=colour)
+        axes.set_yticks(range(len(rungs)), [name for name, *_ in rungs])
+        axes.invert_yaxis()
+        axes.set_xlabel(summary.headline.unit)
+
+    told = ", ".join(f"{name} {value:.3f} ({low:.3f} - {high:.3f})" for name, _, value, low, high, _ in rungs)
+    return Figure("intervals", say("figure_ladder"), f"{say('figure_ladder')}: {told}.", data, draw, height=2.2)
+
+
+def weight_figure(summary: Summary) -> Figure:
+    """Lorenz curve: share of images in the smallest groups."""
+    sizes = np.sort(summary.groups["images"].to_numpy(float))
+    data = pd.DataFrame({"groups": np.arange(len(sizes) + 1) / max(1, len(sizes)),
+                         "images": np.concatenate([[0.0], sizes.cumsum()]) / max(1.0, sizes.sum())})
+
+    def draw(canvas: Any) -> None:
+        axes = canvas.subplots()
+        axes.plot([0, 1], [0, 1], color=GREY, lw=1)
+        axes.plot(data["groups"], data["images"], color=BLUE)
+        axes.set_xlabel(say("axis_groups"))
+        axes.set_ylabel(say("axis_images"))
+
+    return Figure("weights", say("figure_weight"), f"{say('figure_weight')}: "
+                  f"{100 * summary.profile.largest_share:.0f} %.", data, draw, width=3.6, height=3.0)
+
+
+def detectable_figure(planned: Plan) -> Figure:
+    """Smallest detectable difference (or half-width) by groups, a line per number of seeds."""
+    value = planned.table.columns[3]
+    data = planned.table[["groups", "columns", value]].rename(columns={value: "value"})
+
+    def draw(canvas: Any) -> None:
+        axes = canvas.subplots()
+        for colour, (columns, rows) in zip((GREY, BLUE, GREEN, ORANGE, PURPLE, RED), data.groupby("columns"),
+                                           strict=False):
+            axes.plot(rows["groups"], rows["value"], marker="o", ms=3, color=colour, label=f"{columns}")
+        axes.axhline(planned.floor, color="black", lw=0.8, ls=":")
+        axes.set_xscale("log")
+        axes.set_xlabel(say("axis_number_of_groups"))
+        axes.set_ylabel(str(value))
+        axes.legend(title=say("axis_columns"), frameon=False)
+
+    return Figure("detectable", say("figure_detectable"), f"{say('figure_detectable')}: {planned.reached:.3f}, "
+                  f"{planned.floor:.3f}.", data, draw)
+
+
+def profile_figure(summary: Summary) -> Figure:
+    """Share of images and of groups above each score."""
+    rows = []
+    for what, scores in (("images", summary.images["score"]), ("groups", summary.groups["score"])):
+        values = np.sort(scores.dropna().to_numpy(float))
+        rows += [{"of": what, "score": value, "share": 1 - place / len(values)} for place, value in enumerate(values)]
+    data = pd.DataFrame(rows, columns=["of", "score", "share"])
+
+    def draw(canvas: Any) -> None:
+        axes = canvas.subplots()
+        for what, colour in (("images", BLUE), ("groups", ORANGE)):
+            part = data[data["of"].eq(what)]
+            axes.step(part["score"], part["share"], where="post", color=colour, label=what)
+        axes.set_xlabel(summary.headline.unit)
+        axes.set_ylabel(say("axis_above"))
+        axes.set_ylim(0, 1.02)
+        axes.legend(frameon=False)
+
+    return Figure("profile", say("figure_profile"), f"{say('figure_profile')}.", data, draw)
+
+
+def confusion_figure(pixels: pd.DataFrame) -> Figure:
+    """Row-normalised confusion; `pixels`: true classes x predicted classes, counts."""
+    counts = pixels.to_numpy(float)
+    share = np.divide(counts, counts.sum(axis=1, keepdims=True), out=np.full(counts.shape, np.nan),
+                      where=counts.sum(axis=1, keepdims=True) > 0)
+    data = pixels.rename_axis("truth").reset_index()
+
+    def draw(canvas: Any) -> None:
+        axes = canvas.subplots()
+        axes.imshow(share, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+        for (row, column), value in np.ndenumerate(share):
+            if np.isfinite(value) and len(counts) <= 12:
+                axes.text(column, row, f"{value:.2f}\n{int(counts[row, column]):,}", ha="center", va="center",
+                          fontsize=7, color="white" if value > 0.55 else "black")
+        axes.set_xticks(range(len(pixels.columns)), [shortened(name) for name in pixels.columns], rotation=30,
+                        ha="right")
+        axes.set_yticks(range(len(pixels.index)), [shortened(name) for name in pixels.index])
+        axes.set_xlabel(say("axis_predicted"))
+        axes.set_ylabel(say("axis_truth"))
+
+    side = min(9.0, 2.5 + 0.75 * len(pixels.columns))
+    return Figure("confusion", say("figure_confusion"), f"{say('figure_confusion')}.", data, draw, width=side,
+                  height=max(2.4, 0.75 * side))
+
+
+def feature_figure(summary: Summary, features: Mapping[str, pd.Series], name: str) -> Figure:
+    """Group score against one feature."""
+    data = summary.groups[["group_id", "score"]].copy()
+    data["feature"] = data["group_id"].map(features[name])
+
+    def draw(canvas: Any) -> None:
+        axes = canvas.subplots()
+        axes.scatter(data["feature"], data["score"], color=BLUE, s=18, alpha=0.85, edgecolors="none")
+        axes.set_xlabel(shortened(name))
+        axes.set_ylabel(summary.headline.unit)
+
+    return Figure("feature", say("figure_features"), f"{say('figure_features')}: {shortened(name)}.", data, draw)
+
+
+def shortened(name: object, length: int = 24) -> str:
+    """A name that fits an axis; nothing in it is markup for matplotlib."""
+    text = "".join(visible(sign) for sign in str(name)).replace("$", r"\$")
+    return text if len(text) <= length else f"{text[:length // 2]}…{text[-length // 2 + 1:]}"
