@@ -48,3 +48,14 @@ def unbalance(fold: np.ndarray, images: pd.DataFrame, masks: pd.DataFrame) -> di
         "size": np.abs(np.bincount(fold, minlength=FOLDS) / len(fold) * FOLDS - 1).max(),
         "empty": float((mass == 0)[:, np.array(groups) >= FOLDS].sum()),
     }
+
+
+def parallel_strips(*, strips: int = 60, tiles: int = 10, overlap: float = 20.0) -> pd.DataFrame:
+    """Images table of strips side by side, `tiles` of 100 px each; a strip shares `overlap` px with the next one."""
+    places = [(strip, tile) for strip in range(strips) for tile in range(tiles)]
+    return pd.DataFrame({
+        "image_id": [f"s{strip:02d}_{tile}" for strip, tile in places],
+        "group_id": [f"strip{strip}" for strip, _ in places],
+        "x": [100.0 * tile for _, tile in places], "y": [(100 - overlap) * strip for strip, _ in places],
+        "w": 100.0, "h": 100.0,
+    })

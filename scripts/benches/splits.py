@@ -19,9 +19,9 @@ from benches.rows import Row, at_most, finish
 from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GroupKFold, StratifiedGroupKFold
 
-from segcv.splits import SPLITTERS
-from segcv.tables import HELD_OUT
-from tests.hard_sets import FOLDS, hard_set, unbalance
+from segcv.splits import SPLITTERS, cut_roles, left_out, shared_ground
+from segcv.tables import EXCLUDED, HELD_OUT, TRAIN
+from tests.hard_sets import FOLDS, hard_set, parallel_strips, unbalance
 
 Folds = np.ndarray
 Way = Callable[[pd.DataFrame, pd.DataFrame, int], Folds]
@@ -128,8 +128,33 @@ def many_row(groups: int) -> Row:
     return at_most(work, taken, 10, unit="s")
 
 
+def ground_rows(seeds: int) -> list[Row]:
+    """60 parallel strips that overlap: the share of held-out strips on ground that training has seen, in percent."""
+    images = parallel_strips()
+
+    def cut(splitter: str, seed: int) -> pd.DataFrame:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return cut_roles(images, None, splitter=splitter, folds=FOLDS, repeats=1, seed=seed)
+
+    def seen(roles: pd.DataFrame) -> float:
+        table = shared_ground(images, roles, distance=None)
+        return 100 * float(table["near_groups"].sum() / table["groups"].sum())
+
+    dealt = float(np.mean([seen(cut("group_kfold", seed)) for seed in range(seeds)]))
+    blocks = cut("blocks", 0)
+    whole = blocks.assign(role=blocks["role"].replace(EXCLUDED, TRAIN))
+    lost = 100 * float(left_out(blocks)["share"].sum())
+    what = "60 parallel strips, 5 folds: held-out strips on ground seen in training"
+    return [
+        at_most(f"{what}, split=blocks", seen(blocks), 0, unit="%",
+                rival=f"group_kfold {dealt:.1f} %, contiguous blocks that leave nothing out {seen(whole):.1f} %"),
+        at_most("the same: training lost", lost, 3.4, unit="%"),
+    ]
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sets", type=int, default=20)
     asked = parser.parse_args()
-    finish([*balance_rows(asked.sets), seeds_row(sets=10, seeds=4), many_row(5000)])
+    finish([*balance_rows(asked.sets), seeds_row(sets=10, seeds=4), many_row(5000), *ground_rows(20)])

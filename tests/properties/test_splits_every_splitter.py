@@ -24,7 +24,8 @@ CHOICES: dict[str, st.SearchStrategy[dict[str, Any]]] = {
     "leave_p_groups_out": st.fixed_dictionaries({"leave": st.integers(1, 3)}),
     "repeated_holdout": st.fixed_dictionaries({"share": st.sampled_from([0.1, 0.3, 0.6])}),
     "time": st.fixed_dictionaries({}, optional={"gap_days": st.sampled_from([0.5, 2.0])}),
-    "known_groups": st.fixed_dictionaries({}, optional={"gap_days": st.sampled_from([0.5, 2.0])}),
+    "known_groups": st.fixed_dictionaries({"time_column": st.just("visit")}, optional={
+        "gap_days": st.sampled_from([0.5, 2.0])}),
     "blocks": st.fixed_dictionaries({}, optional={"buffer_px": st.sampled_from([0.0, 3.0, 12.0])}),
 }
 KNOWN = st.sampled_from(sorted(SPLITTERS))
@@ -38,14 +39,20 @@ def tables(draw: Any) -> tuple[pd.DataFrame, pd.DataFrame, int]:
     group = np.repeat(np.arange(len(sizes)), sizes)
     n = len(group)
     ids = [f"i{place:02d}" for place in rng.permutation(n)]
-    day = np.minimum(2 * group + rng.integers(0, draw(st.sampled_from([1, 6])), n), 27) + 1
+    day = np.minimum(2 * group + rng.integers(0, draw(st.sampled_from([1, 4, 14])), n), 27) + 1
     images = pd.DataFrame({
         "image_id": ids, "group_id": [f"g{number}" for number in group], "kind": [f"k{number % 2}" for number in group],
         "site": [f"s{number}" for number in rng.integers(0, 3, n)], "time": [f"2024-2-{number}" for number in day],
+        "visit": [f"2024-2-{number}" for number in rng.integers(1, 29, n)],
         "x": rng.integers(0, 6, n) * 10.0, "y": group * 8.0, "w": 10.0, "h": 10.0})
     masks = pd.DataFrame({"image_id": np.repeat(ids, 2), "class_id": np.tile([0, 1], n),
                           "pixels": rng.choice([0, 3, 1000], 2 * n)})
     return images, masks, draw(st.integers(2, len(sizes) - 1))
+
+
+def folds_for(name: str, folds: int) -> int | None:
+    """Fewer folds in time: each needs a past."""
+    return None if not SPLITTERS[name].counts_folds else 1 + folds % 2 if SPLITTERS[name].reads_time else folds
 
 
 def cut(images: pd.DataFrame, masks: pd.DataFrame, name: str, folds: int, seed: int,
@@ -54,7 +61,7 @@ def cut(images: pd.DataFrame, masks: pd.DataFrame, name: str, folds: int, seed: 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SegcvWarning)
         try:
-            return cut_roles(images, masks, splitter=name, folds=folds if SPLITTERS[name].counts_folds else None,
+            return cut_roles(images, masks, splitter=name, folds=folds_for(name, folds),
                              repeats=1, seed=seed, choices=Choices(**choices))
         except SplitError as error:
             return type(error).__name__
@@ -96,7 +103,7 @@ def test_every_splitter_keeps_its_word(data, name, seed, more):
     if known.whole_groups:
         assert groups_on_two_sides(roles).empty
     if known.reads_time:
-        day = images.set_index("image_id")["time"].str.rpartition("-")[2].astype(int)
+        day = images.set_index("image_id")[choices.get("time_column", "time")].str.rpartition("-")[2].astype(int)
         gap = choices.get("gap_days", 0)
         for _, rows in roles.groupby("fold"):
             train, held_out = (rows[rows["role"] == role] for role in (TRAIN, HELD_OUT))
@@ -120,7 +127,7 @@ def test_the_scikit_form_behaves_as_a_group_splitter_of_scikit_learn_does(data, 
     """Each sample held out once where that is promised, no shared sample or group, as many pairs as announced."""
     images, _, folds = data
     known = SPLITTERS[name]
-    cv = ScikitSplitter(name, folds=folds if known.counts_folds else None, seed=seed,
+    cv = ScikitSplitter(name, folds=folds_for(name, folds), seed=seed,
                         choices=Choices(**more.draw(CHOICES.get(name, st.just({})))))
     groups, y = images["group_id"].to_numpy(), images["site"].to_numpy()
     with warnings.catch_warnings():

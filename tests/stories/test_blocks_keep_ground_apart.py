@@ -5,22 +5,10 @@ from __future__ import annotations
 import warnings
 
 import pandas as pd
+from hard_sets import parallel_strips
 
 from segcv.errors import SegcvWarning
 from segcv.splits import Choices, cut_roles, left_out, shared_ground
-
-STRIPS, TILES, SIDE = 60, 10, 100
-
-
-def strips(overlap: int = 20) -> pd.DataFrame:
-    """60 strips side by side, 10 tiles of 100 px each; a strip shares its last `overlap` px with the next one."""
-    places = [(strip, tile) for strip in range(STRIPS) for tile in range(TILES)]
-    return pd.DataFrame({
-        "image_id": [f"s{strip:02d}_{tile}" for strip, tile in places],
-        "group_id": [f"strip{strip}" for strip, _ in places],
-        "x": [float(SIDE * tile) for _, tile in places], "y": [float((SIDE - overlap) * strip) for strip, _ in places],
-        "w": float(SIDE), "h": float(SIDE),
-    })
 
 
 def cut(images: pd.DataFrame, splitter: str, *, seed: int = 0, choices: Choices | None = None) -> pd.DataFrame:
@@ -39,7 +27,7 @@ def test_random_strips_share_ground_with_training_nearly_always():
 
     1 - (58 · .0321 + 2 · .1864) / 60 = .963; 20 seeds lie near it.
     """
-    images = strips()
+    images = parallel_strips()
     found = [share_of_groups(images, cut(images, "group_kfold", seed=seed)) for seed in range(20)]
 
     assert abs(sum(found) / len(found) - 0.963) < 0.015
@@ -47,7 +35,7 @@ def test_random_strips_share_ground_with_training_nearly_always():
 
 def test_contiguous_blocks_would_share_ground_in_their_outermost_strips_only():
     """Five blocks of 12: three have two neighbours, the two at the ends one: 8 of 60 strips, 13 %."""
-    images = strips()
+    images = parallel_strips()
     roles = cut(images, "blocks")
     whole = roles.assign(role=roles["role"].replace("excluded", "train"))
 
@@ -57,7 +45,7 @@ def test_contiguous_blocks_would_share_ground_in_their_outermost_strips_only():
 
 def test_blocks_leave_these_out_of_training_at_three_percent_of_it():
     """The 8 neighbours of the blocks, of five times 48 training strips: 8/240 = 3.3 %; then nothing is shared."""
-    images = strips()
+    images = parallel_strips()
     roles = cut(images, "blocks")
 
     assert share_of_groups(images, roles) == 0
@@ -67,7 +55,7 @@ def test_blocks_leave_these_out_of_training_at_three_percent_of_it():
 
 def test_a_buffer_leaves_out_the_strips_within_it():
     """A strip covers 100 px every 80: two strips away there are 60 px between, three away 140 px."""
-    images = strips()
+    images = parallel_strips()
     shares = [left_out(cut(images, "blocks", choices=Choices(buffer_px=buffer)))["share"].item()
               for buffer in (59, 60, 139, 140)]
 
@@ -76,7 +64,7 @@ def test_a_buffer_leaves_out_the_strips_within_it():
 
 def test_turned_ground_is_cut_along_the_strips_all_the_same():
     """Strips in a diagonal row: x and y alone would do as well, and the same blocks come out."""
-    images = strips()
+    images = parallel_strips()
     turned = images.assign(x=images["x"] + 50 * images["y"], y=images["y"] - images["x"] / 50)
     fold = [cut(table, "blocks").query("role == 'held_out'").sort_values("image_id")["fold"].tolist()
             for table in (images, turned)]
