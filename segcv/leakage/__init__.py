@@ -7,8 +7,9 @@ from segcv.leakage.checks import CHECKS, Audit, Check, audit
 from segcv.leakage.facts import Facts, facts_of
 from segcv.leakage.finding import FAIL, NOTE, WARN, Finding, findings_table, write_findings
 from segcv.leakage.folds import Fold, Folds, folds_of_roles
+from segcv.leakage.ledgers import is_ledger, read_ledger
 from segcv.leakage.page import audit_markdown, audit_page
-from segcv.leakage.reading import fold_columns, folds_of_column, is_ledger, read_folds, read_ledger
+from segcv.leakage.reading import fold_columns, folds_of_column, read_folds
 from segcv.leakage.runs_read import RunFacts, fingerprint_of, read_ledgers, read_runs, split_folders
 
 __all__ = [

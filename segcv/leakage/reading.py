@@ -26,8 +26,6 @@ TEST_WORDS = frozenset({"test", "testing", "holdout", "held_out", "heldout", "ho
 UNUSED_WORDS = frozenset({"", "exclude", "excluded", "ignore", "unused", "none", "locked"})
 FOLD_NAMES = frozenset({"fold", "folds", "split", "subset", "partition", "fold_id"})
 ALWAYS_TRAINED = "-1"                        # scikit-learn's PredefinedSplit
-LEDGER_ROLES = frozenset("BCVO")
-_SYNONYMS = {"outer": ("outer", "outer_fold", "fold"), "group_id": ("group_id", "unit", "group")}
 _NUMBER = re.compile(r"(?:fold[ _-]*)?(-?\d+)(?:\.0)?", re.IGNORECASE)
 
 
@@ -84,43 +82,6 @@ def read_folds(path: Path, images: pd.DataFrame, *, column: str | None = None) -
                               "image_id": ids, "role": frame["role"]})
         return folds_of_roles(roles, images["image_id"], each_once=False, origin=str(path))
     return _of_values(ids, frame[values].str.strip(), str(path), images["image_id"])
-
-
-def is_ledger(path: Path) -> bool:
-    """Is the file a ledger of roles: one of B, C, V, O per unit and outer fold?"""
-    if path.suffix.lower() == ".parquet":
-        return True
-    if path.suffix.lower() != ".csv" or not path.is_file():
-        return False
-    frame = read_csv(path)
-    return "role" in frame.columns and len(frame) > 0 and set(frame["role"].str.strip()) <= LEDGER_ROLES
-
-
-def read_ledger(path: Path) -> pd.DataFrame:
-    """fit_id, outer, group_id, role of a ledger; fit_id is "" where the file does not say which fit.
-
-    Raises:
-        SplitError: a column is missing or blank, or a role is none of B, C, V, O.
-    """
-    if not path.is_file():
-        raise SplitError(f"roles={path}: there is no such file.")
-    frame = pd.read_parquet(path).astype("str") if path.suffix.lower() == ".parquet" else read_csv(path)
-    found = {"role": "role"} | {name: next((one for one in names if one in frame.columns), "")
-                                for name, names in _SYNONYMS.items()}
-    missing = [name for name, column in found.items() if column not in frame.columns]
-    if missing:
-        raise SplitError(f"{path}: a ledger has group_id, outer and role; {missing[0]} is missing among "
-                         f"{', '.join(frame.columns)}.")
-    ledger = pd.DataFrame({name: frame[column].str.strip() for name, column in found.items()})
-    ledger["fit_id"] = frame["fit_id"].str.strip() if "fit_id" in frame.columns else ""
-    strange = sorted(set(ledger["role"]) - LEDGER_ROLES)
-    if strange:
-        raise SplitError(f"{path}: role {strange[0]!r} is none of B (base fit), C (calibration), V (choice), O (outer "
-                         "score).")
-    blank = [name for name in ("group_id", "outer") if ledger[name].eq("").any()]
-    if blank:
-        raise SplitError(f"{path}: {blank[0]} is blank in {int(ledger[blank[0]].eq('').sum())} of {len(ledger)} rows.")
-    return ledger
 
 
 def _of_values(ids: pd.Series, values: pd.Series, where: str, all_ids: pd.Series | None = None) -> Folds:

@@ -12,9 +12,10 @@ import numpy as np
 import pandas as pd
 
 from segcv.errors import RunError, SegcvError
+from segcv.leakage.ledgers import read_ledger
 from segcv.runs import RunRecord, find_runs
 from segcv.splits import Split, fold_roles, inner_fold, inner_holdout, read_split
-from segcv.tables import HELD_OUT, LEDGER, SCORES, TRAIN, fingerprint, read_json, stream
+from segcv.tables import HELD_OUT, SCORES, TRAIN, fingerprint, read_json, stream
 
 LEDGER_FILE = "ledger.parquet"
 
@@ -72,18 +73,12 @@ def split_folders(runs: Path) -> list[str]:
 
 
 def read_ledgers(runs: Path) -> pd.DataFrame | None:
-    """fit_id, outer, group_id, role of every ledger below `runs`; None where there is none."""
-    parts = []
-    for path in sorted(runs.rglob(LEDGER_FILE)):
-        ledger = LEDGER.read(path)
-        place = path.parent.relative_to(runs).as_posix()
-        inside = "" if place == "." else f" of {place}"
-        repeat = ledger["fit_id"].str.extract(r"^repeat-(\d+)/", expand=False)
-        several = repeat.nunique() > 1
-        outer = ledger["outer"].astype("str")
-        parts.append(pd.DataFrame({
-            "fit_id": ledger["fit_id"] + inside, "group_id": ledger["group_id"], "role": ledger["role"],
-            "outer": (outer + " of repeat " + repeat if several else outer) + inside}))
+    """fit_id, outer, group_id, role of every ledger below `runs`, or beside it; None where there is none."""
+    parts, here = [], runs.absolute()
+    for path in sorted({*here.rglob(LEDGER_FILE), *here.parent.glob(LEDGER_FILE)}):
+        ledger = read_ledger(path)
+        inside = "" if path.parent in (here, here.parent) else f" of {path.parent.relative_to(here).as_posix()}"
+        parts.append(ledger.assign(fit_id=ledger["fit_id"] + inside, outer=ledger["outer"] + inside))
     return pd.concat(parts, ignore_index=True) if parts else None
 
 

@@ -12,7 +12,7 @@ import pytest
 from tiny_leaks import clean
 
 from segcv.errors import RunError
-from segcv.leakage import Facts, RunFacts, audit, fingerprint_of, read_ledgers, read_runs
+from segcv.leakage import Facts, RunFacts, audit, fingerprint_of, read_ledger, read_ledgers, read_runs
 from segcv.runs import RunKey, RunRecord
 from segcv.splits import cut_roles, fold_roles, inner_holdout, read_split, write_split
 from segcv.tables import LEDGER, SCORES, stream, write_json
@@ -152,6 +152,9 @@ def test_the_ledgers_below_a_folder_are_kept_apart_by_place_and_repeat(tmp_path:
     found = read_ledgers(tmp_path)
     assert found is not None and found["outer"].nunique() == 4
     assert audit(Facts(ledger=found)).findings == ()
+    assert audit(Facts(ledger=read_ledger(tmp_path / "one/ledger.parquet"))).findings == ()
+    beside = read_ledgers(tmp_path / "one/runs")
+    assert beside is not None and beside["outer"].nunique() == 2
 
 
 def of_run(run: RunFacts, held_out: dict[str, float], **changes: object) -> RunFacts:
