@@ -16,6 +16,8 @@ from segcv.scoring.tally import Item, Reading, Scored
 from segcv.scoring.writing import RunScores, writing_scores
 from segcv.tables import Progress, quiet
 
+UNITS_PER_PROCESS = 4         # fewer are scored sooner than a process starts
+
 
 def score_run(plan: RunPlan, reading: Reading, *, run_id: str, out: Path, workers: int = 1,
               progress: Progress = quiet) -> RunScores:
@@ -28,8 +30,9 @@ def score_run(plan: RunPlan, reading: Reading, *, run_id: str, out: Path, worker
         MaskError, ImageFileError, ScoreError: a file cannot be read or scored; no table is written.
     """
     units = units_of(plan.rows, run_id)
+    processes = min(workers, len(units) // UNITS_PER_PROCESS)
     with writing_scores(out, histograms=reading.keeps_histograms) as writer:
-        work = in_order(partial(_score, reading=reading), units, workers=workers)
+        work = in_order(partial(_score, reading=reading), units, workers=processes)
         for scored in progress(work, total=len(units), what=f"scoring fold {plan.fold} seed {plan.seed}"):
             writer.add(scored)
         writer.refuse_misread(reading.labels.n_classes)

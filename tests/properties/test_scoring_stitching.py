@@ -102,7 +102,7 @@ def test_a_source_is_scored_once_among_other_images(tmp_path: Path):
     (tmp_path / "whole").mkdir()
     whole = write_patches(tmp_path / "whole", truth, soft, [Place(0, 0, 20, 20)]).assign(image_id="scene", source_id="")
     parts = write_patches(tmp_path, truth, soft, [Place(y, x, 12, 12) for y in (0, 8) for x in (0, 8)])
-    apart = parts.iloc[:2].assign(image_id=["z1", "z2"], source_id="other", x=[0, 12])
+    apart = pd.concat([parts.iloc[:1].assign(image_id=f"z{n}", source_id="other", x=12 * n) for n in range(9)])
     reading = Reading(LABELS, predicted_coding(LABELS), PredictionForm("probabilities"), metrics=("hd95_max", "nsd"),
                       tolerance=1.0)
 
@@ -111,7 +111,7 @@ def test_a_source_is_scored_once_among_other_images(tmp_path: Path):
                   out=tmp_path / name, workers=workers)
 
     scores = [read_scores(tmp_path / name).drop(columns="source_id") for name in "123"]
-    assert scores[0]["image_id"].unique().tolist() == ["scene", "z1", "z2"]
+    assert scores[0]["image_id"].unique().tolist() == ["scene", *(f"z{n}" for n in range(9))]
     pd.testing.assert_frame_equal(scores[0], scores[1])
     for table in ("scores.parquet", "confusion.parquet", "histograms.parquet", "image_facts.parquet"):
         assert (tmp_path / "2" / table).read_bytes() == (tmp_path / "3" / table).read_bytes()

@@ -94,6 +94,11 @@ def test_what_cannot_be_matched_is_refused(tmp_path: Path, names: list[str], cho
         plans(where, **choices)
 
 
+def test_a_folder_that_is_not_there_is_refused(tmp_path: Path):
+    with pytest.raises(ScoreError, match="nowhere: there is no such folder"):
+        find_predictions(f"{tmp_path}/nowhere")
+
+
 @pytest.mark.parametrize(("text", "message"), [
     ("image_id,mask\na,b\n", "image_id .* and prediction_path"), ("image_id,prediction_path\nimg/a,\n", "is blank"),
     ("image_id,prediction_path,fold\nimg/a,a.png,first\n", "no whole number in line 2"),
