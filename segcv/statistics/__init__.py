@@ -88,7 +88,7 @@ from segcv.statistics.planning import (
     spread_of_difference,
 )
 from segcv.statistics.pooled import Jackknife, jackknife, pooled_difference, pooled_estimates
-from segcv.statistics.resampling import GroupSums, drawn_groups, drawn_means, group_sums_of
+from segcv.statistics.resampling import GroupSums, drawn_groups, drawn_means, group_sums_of, product
 from segcv.statistics.results import (
     RESULTS,
     ResultsComparison,
@@ -109,7 +109,7 @@ from segcv.statistics.shift import (
     training_distance,
 )
 from segcv.statistics.sources import Sources, group_features, sources_of
-from segcv.statistics.spread import Mean, Spread, detectable_difference, effect_spread, mean_of, row_mean_of
+from segcv.statistics.spread import Mean, Spread, detectable_difference, effect_spread, mean_of, row_mean_of, trace_df
 from segcv.statistics.summary import TARGETS, Summary, summarise
 from segcv.statistics.targets import equal_group_estimates, equal_row_estimates, weights_of
 
@@ -129,10 +129,10 @@ __all__ = [
     "group_profile", "group_scores", "group_sums_of", "group_table", "grouping_verdict", "groups_differ",
     "groups_of_images", "half_width", "hoeffding", "holm", "image_means", "interval_cautions",
     "intraclass_correlation", "jackknife", "leak_gap", "mean_of", "missing_cells", "model_factor", "next_step",
-    "paired_difference", "percentile_estimates", "plan", "pooled_difference", "pooled_estimates",
+    "paired_difference", "percentile_estimates", "plan", "pooled_difference", "pooled_estimates", "product",
     "rank_correlation", "rank_probabilities", "read_results", "repeated_sums", "repeated_variances",
     "rest_commands", "results_table", "row_mean_of", "score_cautions", "scored_images", "sign_flip", "sources_of",
     "spread_of", "spread_of_difference", "student_t", "summarise", "summarise_results", "sums_of_squares",
-    "table_groups", "train_beside_held_out", "training_distance", "trivial_baseline", "two_sided",
+    "table_groups", "trace_df", "train_beside_held_out", "training_distance", "trivial_baseline", "two_sided",
     "undefined_table", "variances", "weights_of",
 ]

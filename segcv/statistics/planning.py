@@ -165,8 +165,8 @@ def designs(
 
     Conventions: below 5 groups nothing but a bounded interval is possible, so every group is left out once; up to 12
     leave-one-group-out costs little more than five folds and trains on most; above, repeats (a new partition and a
-    new seed each) when the recipe is asked, seeds when seed noise alone is, or when a comparison needs the same folds;
-    the training-group bootstrap where the folds cannot be cut again.
+    new seed each, the same for both candidates of a comparison), seeds when seed noise alone is asked; the
+    training-group bootstrap where the folds cannot be cut again.
 
     >>> [(design.name, design.runs) for design in designs(50, columns=3)]
     [('repeats', 15), ('seeds', 15), ('leave_one_group_out', 50), ('training_group_bootstrap', 15)]
@@ -197,13 +197,13 @@ def designs(
     }
     if groups <= WHOLE:
         order = ["leave_one_group_out", "repeats", "seeds", "training_group_bootstrap"]
-    elif question in ("seed_noise", "comparison"):
+    elif question == "seed_noise":
         order = ["seeds", "repeats", "training_group_bootstrap", "leave_one_group_out"]
     else:
         order = ["repeats", "seeds", "leave_one_group_out", "training_group_bootstrap"]
     if one_partition:
         order = [name for name in order if name not in ("repeats", "leave_one_group_out")]
-        if question == "recipe":
+        if question != "seed_noise":
             order = ["training_group_bootstrap", "seeds"]
     return tuple(ways[name] for name in order)
 
