@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+collect_ignore = ["tiny_job.py"]        # a script that tests start; doctest would import it
 SHARED = Path(__file__).parents[2] / "shared"
 
 
