@@ -56,6 +56,16 @@ def distinct(coded: NDArray[Any]) -> Distinct:
                     lambda entries: np.repeat(entries[places], lengths).reshape(coded.shape))
 
 
+def count_outside(values: NDArray[np.uint8], n_classes: int, ignore: int | None) -> int:
+    """How many bytes are neither class ids nor the ignore value."""
+    if values.size < _WORTH_COMPILED:
+        strange = values >= n_classes
+        return int(np.count_nonzero(strange if ignore is None else strange & (values != ignore)))
+    from segcv.pixels.label_kernels import outside
+
+    return int(outside(values.ravel(), np.uint8(n_classes), np.uint8(0 if ignore is None else ignore)))   # 0: a class
+
+
 def _tallied(coded: NDArray[Any]) -> NDArray[np.int64]:
     """Pixels of every value that 8 or 16 unsigned bits can hold."""
     pixels = np.zeros(256**coded.dtype.itemsize, np.int64)

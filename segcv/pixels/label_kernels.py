@@ -51,6 +51,38 @@ def _byte_by_byte(kind, t, left, up, corner, wide):        # type: ignore[no-unt
 
 
 @_compiled
+def _paeth(t, left, up, corner):        # type: ignore[no-untyped-def]
+    """One word of a row of 1-byte pixels filtered by Paeth: bytes that follow from zeros are taken together."""
+    low, full = np.uint64(255), np.uint64(0xFFFFFFFFFFFFFFFF)
+    repeat, eight, end = np.uint64(0x0101010101010101), np.uint64(8), np.uint64(64)
+    a, c = left >> np.uint64(56), corner >> np.uint64(56)
+    found, place = np.uint64(0), np.uint64(0)
+    while place < end:
+        rest = t >> place
+        if a == c and rest & low == np.uint64(0):                 # as above, as far as nothing was corrected
+            if rest == np.uint64(0):
+                return found | (up & (full << place))
+            start = place
+            while rest & low == np.uint64(0):
+                rest >>= eight
+                place += eight
+            found |= up & (full << start) & ~(full << place)
+            a = c = (up >> (place - eight)) & low
+        elif rest == np.uint64(0) and (up ^ (c * repeat)) >> place == np.uint64(0):
+            return found | ((a * repeat) & (full << place))       # as left, where above all is as above left
+        b = (up >> place) & low
+        ia, ib, ic = np.int64(a), np.int64(b), np.int64(c)
+        far_a, far_b, far_c = abs(ib - ic), abs(ia - ic), abs(ia + ib - ic - ic)
+        least = b if far_b <= far_c else c
+        guess = a if far_a <= far_b and far_a <= far_c else least
+        a = ((rest & low) + guess) & low
+        c = b
+        found |= a << place
+        place += eight
+    return found
+
+
+@_compiled
 def unfilter(raw, row_bytes, pixel_bytes, rows):        # type: ignore[no-untyped-def]
     """Undo the filters of `raw` (a filter byte, then `row_bytes`, per row) into `rows` (1 + height x words, uint64).
 
@@ -102,6 +134,8 @@ def unfilter(raw, row_bytes, pixel_bytes, rows):        # type: ignore[no-untype
                     found = up                                    # left equals corner: the guess is the one above
                 elif kind == 4 and t == zero and up == (corner >> last) * repeat:
                     found = (left >> last) * repeat               # above equals corner: the guess is the one left
+                elif kind == 4 and pixel_bytes == 1:
+                    found = _paeth(t, left, up, corner)
                 else:
                     found = _byte_by_byte(kind, t, left, up, corner, wide)
                 row[i] = found
@@ -109,6 +143,15 @@ def unfilter(raw, row_bytes, pixel_bytes, rows):        # type: ignore[no-untype
         else:
             return y
     return 0
+
+
+@_compiled
+def outside(values, n_classes, ignore):        # type: ignore[no-untyped-def]
+    """How many bytes are neither below `n_classes` nor `ignore`, both bytes too."""
+    found = 0
+    for i in range(values.size):
+        found += (values[i] >= n_classes) & (values[i] != ignore)
+    return found
 
 
 @_compiled

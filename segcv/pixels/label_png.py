@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 import sys
+import threading
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ from segcv.pixels.files import damaged, refuse_huge
 _GREY, _PALETTE = 0, 3                                   # colour types
 _DEPTHS = {_GREY: (1, 2, 4, 8, 16), _PALETTE: (1, 2, 4, 8)}
 _SIZES = {b"gAMA": 4, b"cHRM": 32, b"sRGB": 1, b"pHYs": 9, b"tIME": 7}         # chunks that say nothing about labels
+_KEPT = 1 << 23                                          # bytes
+_THREAD = threading.local()
 _SPEAKING = (b"Raw profile type", b"XML:com.adobe.xmp")  # texts that may hold an orientation
 
 
@@ -121,11 +124,21 @@ def _silent(name: bytes, content: memoryview, so_far: _Chunks) -> bool:
     return _SIZES.get(name) == len(content)
 
 
+def _scratch(size: int) -> NDArray[np.uint8]:
+    """Memory of this thread that the next call hands out again: asking the system for it anew would cost a tenth."""
+    if size > _KEPT:
+        return np.empty(size, np.uint8)
+    kept: NDArray[np.uint8] | None = getattr(_THREAD, "scratch", None)
+    if kept is None or kept.size < size:
+        kept = _THREAD.scratch = np.empty(size, np.uint8)
+    return kept[:size]
+
+
 def _inflated(content: list[memoryview], size: int) -> NDArray[np.uint8] | None:
     """The rows with their filter bytes, in a buffer of whole words and one more; None where there are more rows than
     the header says."""
     packed: Any = content[0] if len(content) == 1 else b"".join(content)
-    raw = np.empty((size // 8 + 2) * 8, np.uint8)
+    raw = _scratch((size // 8 + 2) * 8)
     try:
         found = imagecodecs.deflate_decode(packed, out=raw[:size].data)
     except imagecodecs.DeflateError as error:

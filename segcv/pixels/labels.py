@@ -19,6 +19,7 @@ from segcv.pixels.coding import (
     color_code,
     color_codes,
     color_of_code,
+    count_outside,
     distinct,
     hex_color,
     listed,
@@ -116,9 +117,7 @@ class LabelMap:
         if (values is None or values.dtype != np.uint8 or stored.lossy or self.values is not None
                 or self.colors is not None or self.void != 255 or self.ignore not in (None, 255)):
             return None
-        outside = np.count_nonzero(values >= self.n_classes)
-        ignored = 0 if self.ignore is None or not outside else np.count_nonzero(values == np.uint8(255))
-        return values if outside == ignored else None
+        return values if count_outside(values, self.n_classes, self.ignore) == 0 else None
 
     def to_json(self) -> dict[str, Any]:
         """Plain data that `from_json` turns back."""
