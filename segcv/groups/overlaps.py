@@ -12,7 +12,7 @@ from segcv.groups.hamming import hamming_pairs
 from segcv.groups.looks import member_pairs
 
 EQUAL_PIXELS, SAME_GROUND = "equal pixels", "same ground"
-MARK = np.dtype([("word", "<u8"), ("x", "<i4"), ("y", "<i4")])
+MARK = np.dtype([("word", "<u8"), ("x", "<u2"), ("y", "<u2")])
 BITS = 5                  # of 63, by which the words of one landmark may differ
 LEAST_BLOCKS = 3          # equal blocks that agree on a shift
 LEAST_LANDMARKS = 10      # landmarks that agree on a shift, within TOLERANCE px

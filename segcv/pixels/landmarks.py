@@ -12,9 +12,10 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-MARK = np.dtype([("word", "<u8"), ("x", "<i4"), ("y", "<i4")])      # x, y: of the block's corner, or the landmark
+MARK = np.dtype([("word", "<u8"), ("x", "<u2"), ("y", "<u2")])      # x, y: of the block's corner, or the landmark
 
 BLOCKS = 256                # blocks that a picture of any size is meant to have
+_LONGEST = 2**16 - 1        # side of a picture whose places a mark can hold, in px
 _MOST_BLOCKS = 4096         # places looked at; beyond, the choice is made stricter
 _STORED_BLOCKS = 512
 LANDMARKS = 300             # most landmarks of a picture
@@ -35,7 +36,7 @@ def pixel_blocks(image: NDArray[Any]) -> NDArray[Any]:
     from segcv.pixels.landmark_kernels import BLOCK, block_hashes, chosen_places  # numba loads here
 
     height, width, bands = image.shape
-    if min(height, width) < BLOCK:
+    if min(height, width) < BLOCK or max(height, width) > _LONGEST:
         return np.empty(0, MARK)
     samples = np.ascontiguousarray(image)
     if samples.dtype.kind == "f":
@@ -63,7 +64,7 @@ def landmarks(grey: NDArray[np.uint8]) -> NDArray[Any]:
     32 x 32 pixels around it, which compression and brightness hardly change. None is nearer than 16 px to the border.
     """
     half = _SIDE // 2
-    if min(grey.shape) <= _SIDE + 2:
+    if min(grey.shape) <= _SIDE + 2 or max(grey.shape) > _LONGEST:
         return np.empty(0, MARK)
     picture = grey.astype(np.float32)
     blurred = cv2.GaussianBlur(picture, (0, 0), _SMALL)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import imagehash
+import cv2
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
@@ -13,8 +13,8 @@ from PIL import Image
 from segcv.errors import ConfigError
 from segcv.pixels.landmarks import MARK, landmarks, pixel_blocks
 from segcv.pixels.moments import valid_pixels
+from segcv.pixels.phash import SIDE, phash_of, thumbnail_of
 
-SIDE = 32                            # of the thumbnail, in pixels
 FLAT_BELOW = 4.0                     # standard deviation of the thumbnail, in grey levels of 0..255
 MARKS = ("blocks", "landmarks")      # kinds of marks, each with those before it
 _RANGE = (1, 99)                     # percentiles of the valid pixels that become 0 and 255
@@ -41,20 +41,20 @@ def look(image: NDArray[Any], *, nodata: float | None = None, marks: str | None 
     """
     if marks not in (None, *MARKS):
         raise ConfigError(f"marks={marks!r} is not known; use one of {', '.join(MARKS)}, or None.")
-    valid = valid_pixels(image, nodata)
-    grey = Image.fromarray(eight_bit(image, valid)).convert("L")
-    small = grey.resize((SIDE, SIDE), Image.Resampling.LANCZOS)
-    thumbnail = np.asarray(small)
+    plain = nodata is None and image.dtype == np.uint8
+    valid = np.broadcast_to(np.True_, image.shape[:2]) if plain else valid_pixels(image, nodata)
+    shown = eight_bit(image, valid)
+    thumbnail = thumbnail_of(shown)
     content = thumbnail
-    if not valid.all():
+    if not plain and not valid.all():
         share = Image.fromarray(valid.astype(np.uint8) * np.uint8(255)).resize((SIDE, SIDE), Image.Resampling.BOX)
         content = thumbnail[np.asarray(share) >= 128]
     flat = content.size == 0 or float(content.std()) < FLAT_BELOW
-    bits = np.packbits(np.asarray(imagehash.phash(small).hash, bool).ravel())   # resizing it again changes nothing
     none = np.empty(0, MARK)
-    return Look(int.from_bytes(bits.tobytes(), "big"), bool(flat), thumbnail,
+    grey: Any = shown if shown.ndim == 2 or marks != "landmarks" else cv2.cvtColor(shown, cv2.COLOR_RGB2GRAY)
+    return Look(phash_of(thumbnail), bool(flat), thumbnail,
                 blocks=none if marks is None else pixel_blocks(image),
-                landmarks=none if marks != "landmarks" else landmarks(np.asarray(grey)))
+                landmarks=none if marks != "landmarks" else landmarks(grey))
 
 
 def eight_bit(image: NDArray[Any], valid: NDArray[np.bool_]) -> NDArray[np.uint8]:

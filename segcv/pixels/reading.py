@@ -24,6 +24,7 @@ from PIL import (
 
 from segcv.errors import ImageFileError
 from segcv.pixels.files import MAX_PIXELS, Fault, damaged, file_kind, read_bytes, refuse_broken_png, refuse_huge
+from segcv.pixels.quick import decode_quick
 from segcv.pixels.tiff import TiffPicture, decode_tiff, tiff_size
 
 _OPENERS: dict[str, Callable[[IO[bytes]], ImageFile.ImageFile]] = {
@@ -69,9 +70,13 @@ def decode_image(data: bytes, *, max_pixels: int = MAX_PIXELS) -> NDArray[Any]:
 
 def decode_stored(data: bytes, *, max_pixels: int = MAX_PIXELS) -> tuple[NDArray[Any], Storage]:
     """`read_image` of a file's content, and how the file keeps it; raises Fault."""
-    if file_kind(data) == "TIFF":
+    kind = file_kind(data)
+    if kind == "TIFF":
         tiff = decode_tiff(data, max_pixels=max_pixels)
         return image_of_tiff(tiff), Storage(tiff.orientation, tiff.palette is not None, tiff.alpha)
+    quick = decode_quick(data, kind, max_pixels=max_pixels)
+    if quick is not None:
+        return quick, Storage(1, palette=False, alpha=quick.shape[2] == 4)
     picture = open_picture(data, max_pixels=max_pixels)
     how = orientation(picture)
     samples = _picture_bands(picture, data)

@@ -37,8 +37,8 @@ def test_the_join_equals_all_with_all(max_distance):
     hashes = planted(500, seed=max_distance)
     expected = all_pairs(hashes, max_distance)
 
-    for shared in (0, 1, 2):      # all with all, and by bands
-        i, j, distance = hamming_pairs(hashes, max_distance=max_distance, shared_bands=shared)
+    for by_bands in (False, True):
+        i, j, distance = hamming_pairs(hashes, max_distance=max_distance, by_bands=by_bands)
         found = list(zip(i.tolist(), j.tolist(), strict=True))
         assert found == sorted(expected)
         assert distance.tolist() == [(int(hashes[a]) ^ int(hashes[b])).bit_count() for a, b in found]
@@ -70,8 +70,8 @@ def test_two_sets_are_joined_as_all_with_all_joins_them(max_distance):
     expected = [(i, j) for i, a in enumerate(some.tolist()) for j, b in enumerate(others.tolist())
                 if (a ^ b).bit_count() <= max_distance]
 
-    for shared in (0, 1, 2):
-        i, j, distance = hamming_matches(some, others, max_distance=max_distance, shared_bands=shared)
+    for by_bands in (False, True):
+        i, j, distance = hamming_matches(some, others, max_distance=max_distance, by_bands=by_bands)
         assert list(zip(i.tolist(), j.tolist(), strict=True)) == expected
         assert distance.tolist() == np.bitwise_count(some[i] ^ others[j]).tolist()
 
