@@ -113,7 +113,7 @@ def of_writing(kind: str, by_pillow: list[Path], by_us: list[Path]) -> list[Row]
                          "written by Pillow": lambda read=read: [read(path) for path in by_pillow]}, rounds=11)
         row = at_least(f"{name} reads a mask as we write it, {kind} ({kilobytes[0]} against {kilobytes[1]} kB)", taken,
                        "written by Pillow", 2.5, shown=shown)
-        found.append(row if name == "segcv" else replace(row, work=f"- {row.work}", goal="", met=None))
+        found.append(replace(row, work=row.work if name == "segcv" else f"- {row.work}", goal="", met=None))
     return found
 
 
