@@ -104,9 +104,9 @@ def fit_preprocessing(rows: pd.DataFrame, *, nodata: float | None = None, max_pi
             found = band_count(image.shape[2], image.dtype.name)
             raise ImageFileError(f"{path}: has {found}, and {paths[0]} has {band_count(*kind)}. "
                                  "Images of one data set must agree; convert one of them.")
+        pixels = image[valid_pixels(image, nodata)]                                # pixels x bands
         for _ in range(times.get(path, 1)):
-            pixels = image[valid_pixels(image, nodata)]                            # pixels x bands
-        moments.add(pixels)
+            moments.add(pixels)
         if len(pixels):
             low, high = np.fmin(low, pixels.min(axis=0)), np.fmax(high, pixels.max(axis=0))
     assert moments is not None
