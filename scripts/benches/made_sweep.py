@@ -9,7 +9,7 @@ import pandas as pd
 
 from segcv.runs import FINISHED, RunKey, RunRecord
 from segcv.splits import write_split
-from segcv.tables import IMAGE_PROFILE, MASK_PROFILE, SCORES, write_json
+from segcv.tables import CONFUSION, IMAGE_FACTS, IMAGE_PROFILE, MASK_PROFILE, SCORES, write_json
 
 PIXELS = 65_536
 
@@ -55,6 +55,16 @@ def write_sweep(folder: Path, *, folds: int, seeds: int, images_in_run: int, cla
                 "source_id": "", "tp": (truth[inside] - missed).reshape(-1),
                 "fp": np.roll(missed, 1, axis=1).reshape(-1), "fn": missed.reshape(-1), "valid": PIXELS}),
                 out / "scores.parquet")
+            hit = truth[inside] - missed
+            cells = pd.DataFrame({
+                "run_id": key.run_id, "image_id": np.repeat(ids[inside], 2 * classes),
+                "truth": np.tile(np.repeat(np.arange(classes), 2), len(inside)),
+                "predicted": np.tile(np.stack([np.arange(classes), (np.arange(classes) + 1) % classes], 1).reshape(-1),
+                                     len(inside)),
+                "pixels": np.stack([hit, missed], axis=2).reshape(-1)})
+            CONFUSION.write(cells[cells["pixels"] > 0], out / "confusion.parquet")
+            IMAGE_FACTS.write(pd.DataFrame({"run_id": key.run_id, "image_id": ids[inside], "mean_top_probability": .9,
+                                            "outside_label_set": 0}), out / "image_facts.parquet")
             write_json(out / "config.json", {"overrides": [], "config": {"made": True}})
             RunRecord(
                 run_id=key.run_id, candidate="made", config_id="config", recipe_id="recipe", data_id="made",
