@@ -103,7 +103,8 @@ def seconds_left(states: Sequence[Progress], *, slots: int) -> float | None:
         return None
     mean = sum(done) / len(done)
     rest = sum(max(0.0, mean - state.seconds) for state in states if state.status == RUNNING)
-    return (rest + mean * sum(state.status == WAITING for state in states)) / slots
+    open_jobs = sum(state.status in (RUNNING, WAITING) for state in states)
+    return (rest + mean * sum(state.status == WAITING for state in states)) / max(1, min(slots, open_jobs))
 
 
 def duration(seconds: float) -> str:

@@ -17,6 +17,7 @@ from pathlib import Path
 from segcv.errors import RunError
 
 RENEWED_S = 5.0          # how often a holder renews its note
+ORPHANS_S = 10.0         # data processes of a killed process hold its lock until they notice
 DEAD_S = 30.0            # a note of another machine that stays as it is for so long was left by a dead process
 
 
@@ -38,7 +39,7 @@ def held(path: Path, *, what: str, wait: bool = False) -> Iterator[None]:
     lock = FileLock(path)
     try:
         with suppress(NotImplementedError):          # no such locks on this file system: the note must do
-            lock.acquire(timeout=-1 if wait else 0)
+            lock.acquire(timeout=-1 if wait else ORPHANS_S if _died_here(note) else 0)
         mine = _claim(note, locked=lock.is_locked, wait=wait)
     except (Timeout, FileExistsError) as error:
         lock.release()
@@ -95,6 +96,20 @@ def _is_alive(note: Path, *, host: str, locked: bool) -> bool:
         time.sleep(RENEWED_S / 10)
         if (now := _text(note)) != before:
             return bool(now)
+    return False
+
+
+def _died_here(note: Path) -> bool:
+    """Was the note left by a process of this machine that is no more?"""
+    with suppress(ValueError, IndexError):
+        told = json.loads(_text(note).splitlines()[0])
+        if told["host"] == socket.gethostname():
+            try:
+                os.kill(told["pid"], 0)
+            except ProcessLookupError:
+                return True
+            except PermissionError:
+                return False
     return False
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
 import threading
 import time
 from pathlib import Path
@@ -43,6 +44,28 @@ def test_a_held_lock_is_refused_with_its_holder(tmp_path: Path):
         assert str(process.pid) not in owner(tmp_path / "lock")
     assert time.monotonic() - started < 0.4
     assert owner(tmp_path / "lock") == ""
+
+
+def hold_with_a_child(path: Path, ready: threading.Event) -> None:
+    with held(path, what="x"):
+        if os.fork() == 0:          # as a data process: it has the lock's file open, and lives on for a moment
+            time.sleep(1)
+            os._exit(0)
+        ready.set()
+        time.sleep(60)
+
+
+def test_the_lock_of_a_killed_process_is_had_once_its_children_are_gone(tmp_path: Path):
+    spawn = multiprocessing.get_context("spawn")
+    ready = spawn.Event()
+    process = spawn.Process(target=hold_with_a_child, args=(tmp_path / "lock", ready))
+    process.start()
+    ready.wait()
+    process.kill()
+    process.join()
+
+    with held(tmp_path / "lock", what="the cell"):
+        assert f"process {os.getpid()} on " in owner(tmp_path / "lock")
 
 
 def left_by_another_machine(path: Path) -> Path:
