@@ -13,8 +13,10 @@ def main(settings: SplitCommand) -> None:
     """Make the split that the settings describe, or find it made, and show its balance."""
     from pathlib import Path
 
+    import pandas as pd
+
     from segcv.splits import SPLITTERS
-    from segcv.study import open_study
+    from segcv.study import GROUPINGS, SENSITIVITY, evidence_kinds, open_study
 
     study = open_study(settings.data, settings.group, settings.split, splits=Path(settings.splits),
                        cache=Path(settings.cache), workers=settings.workers, progress=progress_bar)
@@ -24,8 +26,13 @@ def main(settings: SplitCommand) -> None:
           f"{split.repeats} x {split.folds} folds; split_id {split.split_id}, data_id {split.data_id}"
           f"{'; LEAKS: groups are torn' if split.leaking else ''}"
           f"{'; for KNOWN groups: trained on their past' if split.known_groups else ''}")
-    kinds = split.images["group_evidence"].str.replace(r" of .*", "", regex=True).value_counts()
+    kinds = evidence_kinds(split.images)
     print("Groups come from: " + ", ".join(f"{kind} ({count} images)" for kind, count in kinds.items()))
+    for name, title in ((GROUPINGS, "What could be the groups, by how much of the labels it explains:"),
+                        (SENSITIVITY, "Near-duplicates at other thresholds (bits):")):
+        if (split.folder / name).is_file():
+            print(title)
+            print(pd.read_csv(split.folder / name).to_string(index=False, float_format=lambda value: f"{value:.3f}"))
     print(balance_text(split.manifest["balance"], split.class_names))
     for row in split.manifest["left_out"]:
         print(f"Left out of training: {row['reason']}: {100 * row['share']:.1f} % of what could train "
@@ -36,7 +43,8 @@ def main(settings: SplitCommand) -> None:
     if not study.made:
         for note in split.notes:
             print(f"note: {note}")
-    print(f"Look at {split.folder / 'fold_0_val.csv'}, then: python -m segcv.train fold=0 {typed()}".rstrip())
+    print(f"Look at {split.folder / 'groups.html'} and fold_0_val.csv, then: "
+          f"python -m segcv.train fold=0 {typed()}".rstrip())
 
 
 def balance_text(rows: list[dict[str, object]], class_names: Sequence[str]) -> str:

@@ -5,12 +5,20 @@ Hashes and thumbnails come from the room pixels as a table; no image file is ope
 """
 
 from segcv.groups.assigning import assign_groups
-from segcv.groups.hamming import diameter, hamming_matches, hamming_pairs
+from segcv.groups.candidates import (
+    AUTO,
+    candidate_groupings,
+    near_duplicate_sensitivity,
+    proposed_pattern,
+    rank_groupings,
+)
+from segcv.groups.hamming import diameter, hamming_components, hamming_matches, hamming_pairs
 from segcv.groups.looks import clusters, near_duplicate_pairs
 from segcv.groups.names import NAME_PATTERNS, name_groups
 from segcv.groups.overlaps import overlapping_pairs
 
 __all__ = [
-    "NAME_PATTERNS", "assign_groups", "clusters", "diameter", "hamming_matches", "hamming_pairs", "name_groups",
-    "near_duplicate_pairs", "overlapping_pairs",
+    "AUTO", "NAME_PATTERNS", "assign_groups", "candidate_groupings", "clusters", "diameter", "hamming_components",
+    "hamming_matches", "hamming_pairs", "name_groups", "near_duplicate_pairs", "near_duplicate_sensitivity",
+    "overlapping_pairs", "proposed_pattern", "rank_groupings",
 ]

@@ -7,10 +7,13 @@ import warnings
 import pandas as pd
 
 from segcv.errors import SegcvWarning
-from segcv.groups import assign_groups
+from segcv.groups import assign_groups, candidate_groupings, near_duplicate_sensitivity, rank_groupings
 from segcv.pixels import Profile
 from segcv.settings import GroupSettings, SplitSettings
 from segcv.splits import SPLITTERS
+
+NO_GROUP = frozenset({"image_id", "image_path", "mask_path", "group_evidence", "x", "y", "w", "h", "time"})
+USED = "as used"
 
 
 def grouped_images(images: pd.DataFrame, profile: Profile, group: GroupSettings, split: SplitSettings) -> pd.DataFrame:
@@ -24,6 +27,20 @@ def grouped_images(images: pd.DataFrame, profile: Profile, group: GroupSettings,
                             large_joins=group.large_joins, folds=split.folds or 2)
     _warn_alone(grouped)
     return grouped
+
+
+def rankings(images: pd.DataFrame, grouped: pd.DataFrame, profile: Profile) -> pd.DataFrame:
+    """All that could be the groups, beside those that are used, by how much of the labels they explain."""
+    columns = [name for name in images.columns if name not in NO_GROUP]
+    used = grouped["group_id"].set_axis(pd.Index(grouped["image_id"], dtype=object))
+    return rank_groupings(profile.masks, candidate_groupings(images, columns) | {USED: used})
+
+
+def sensitivity(profile: Profile, group: GroupSettings) -> pd.DataFrame | None:
+    """What near-duplicates would join at other thresholds; None where they are not looked for."""
+    if group.near_duplicates is None:
+        return None
+    return near_duplicate_sensitivity(profile.looks, turns=group.turns)
 
 
 def _warn_alone(images: pd.DataFrame) -> None:

@@ -29,12 +29,14 @@ from segcv.splits import (
     times_text,
     write_split,
 )
-from segcv.study.grouping import grouped_images
+from segcv.study.grouping import grouped_images, rankings, sensitivity
 from segcv.study.naming import data_name, given_groups, images_table, labels_of
 from segcv.study.shared_ground import propose_blocks, with_size
-from segcv.tables import Progress, fingerprint, make_once, quiet
+from segcv.study.sheet import write_sheet
+from segcv.tables import Progress, fingerprint, make_once, quiet, replacing
 
 FROM_TABLE = "from_table"
+GROUPINGS, SENSITIVITY, SHEET = "groupings.csv", "near_duplicates.csv", "groups.html"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,7 @@ def _make(beside: Path, *, data: DataSettings, group: GroupSettings, split: Spli
         grouped = grouped_images(images, profile, group, split)
         roles = _roles(with_size(grouped, profile.images), profile, labels, split)
         propose_blocks(with_size(grouped, profile.images), roles, split)
+    ranked, sensitive = rankings(images, grouped, profile), sensitivity(profile, group)
     known = SPLITTERS.get(split.name)
     if known is not None and known.reads_time:
         grouped = grouped.assign(split_time=times_text(times_of(grouped, choices_of(split).time)))
@@ -103,6 +106,10 @@ def _make(beside: Path, *, data: DataSettings, group: GroupSettings, split: Spli
                 target=split.target, class_names=labels.names, notes=notes,
                 held_out_once=known is not None and known.held_out_once,
                 known_groups=known is not None and known.known_groups, balanced_on=split.balance_on, seen_from=place)
+    _write_table(beside / GROUPINGS, ranked)
+    if sensitive is not None:
+        _write_table(beside / SENSITIVITY, sensitive)
+    write_sheet(beside / SHEET, grouped, rankings=ranked, sensitivity=sensitive, notes=notes, nodata=data.nodata)
     for warning in said:
         warnings.warn(warning.message, warning.category, stacklevel=2)
 
@@ -115,6 +122,12 @@ def _roles(images: pd.DataFrame, profile: Profile, labels: LabelMap, split: Spli
                      seed=split.seed, locked_groups=split.locked_groups, max_per_group=split.max_per_group,
                      first_by=split.first_by, bootstrap=split.bootstrap,
                      class_names=labels.names, choices=choices_of(split))
+
+
+def _write_table(path: Path, table: pd.DataFrame) -> None:
+    """Replace `path` by a CSV."""
+    with replacing(path) as beside:
+        table.to_csv(beside, index=False, lineterminator="\n")
 
 
 def choices_of(split: SplitSettings) -> Choices:
