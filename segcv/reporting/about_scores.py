@@ -87,7 +87,7 @@ def _folds(table: pd.DataFrame, over: pd.DataFrame, *, suffix: str = "") -> list
     named = over[OVER_FOLDS].assign(score=over["score"].map(column))
     return [frame_table(table, name=f"folds{end}", title=say("by_fold"), why=say("why_run")),
             frame_table(named, name=f"over_folds{end}", title=say("over_folds"), why=say("why_over_folds")),
-            Paragraph(f"{say('sd_note')} {say('sd_unknown')}.")]
+            Paragraph(f"{say('sd_note')} {say('sd_unknown')}")]
 
 
 def _defined_first(summary: Summary) -> pd.DataFrame:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+import logging
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -11,12 +14,13 @@ import pandas as pd
 
 from segcv.reporting.markdown import visible
 from segcv.reporting.section import Figure
-from segcv.reporting.sentences import say
+from segcv.reporting.sentences import language_code, say
 from segcv.statistics import Components, Estimate, Plan, Summary
 
 BLUE, ORANGE, GREEN, RED, PURPLE, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#8A8A8A"
 PARTS = {"group": BLUE, "image": "#56B4E9", "interaction": PURPLE, "residual": "#F0E442", "model": ORANGE}
 MOST_GROUPS = 60
+FONTS = {"zh": ["Noto Sans CJK SC", "WenQuanYi Zen Hei", "Microsoft YaHei", "PingFang SC", "SimHei", "DejaVu Sans"]}
 
 
 def rendered(figure: Figure) -> tuple[str, bytes]:
@@ -24,8 +28,10 @@ def rendered(figure: Figure) -> tuple[str, bytes]:
     import matplotlib
     from matplotlib.figure import Figure as Canvas
 
-    with matplotlib.rc_context({"svg.hashsalt": "segcv", "svg.fonttype": "none", "font.size": 9,
-                                "font.family": "sans-serif", "axes.spines.top": False, "axes.spines.right": False}):
+    family = FONTS.get(language_code(), "sans-serif")
+    look = {"svg.hashsalt": "segcv", "svg.fonttype": "none", "font.size": 9, "font.family": family,
+            "axes.spines.top": False, "axes.spines.right": False}
+    with matplotlib.rc_context(look), _any_font():
         canvas = Canvas(figsize=(figure.width, figure.height), layout="constrained")
         figure.draw(canvas)
         svg, png = io.StringIO(), io.BytesIO()
@@ -33,6 +39,20 @@ def rendered(figure: Figure) -> tuple[str, bytes]:
         canvas.savefig(png, format="png", dpi=150, metadata={"Software": None})
     text = svg.getvalue()
     return text[text.index("<svg"):], png.getvalue()
+
+
+@contextmanager
+def _any_font() -> Iterator[None]:
+    """Silence about fonts that are not installed: the SVG keeps its text, and a browser has the signs."""
+    finder = logging.getLogger("matplotlib.font_manager")
+    level = finder.level
+    finder.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="Glyph .* missing from font")
+            yield
+    finally:
+        finder.setLevel(level)
 
 
 def variance_figure(found: Components) -> Figure:

@@ -31,12 +31,13 @@ def estimates_table(named: Iterable[tuple[str, Estimate]], *, name: str, title: 
     rows = tuple((
         text(label), estimate(each), text(each.method), count(each.groups), count(each.runs), count(each.undefined))
         for label, each in named)
-    return Table(name, (first, "value", "method", "groups", "runs", "undefined"), rows, title)
+    names = (first, "value", "method", "groups", "runs", "undefined")
+    return Table(name, tuple(map(column, names)), rows, title)
 
 
 def mapping_table(values: Mapping[str, object], *, name: str, title: str, columns: tuple[str, str]) -> Table:
     """Nested settings as dotted names and texts, in the order given."""
-    return Table(name, columns, tuple((text(key), text(value)) for key, value in _flat(values, "")), title)
+    return Table(name, tuple(map(column, columns)), tuple((text(key), text(value)) for key, value in _flat(values, "")), title)
 
 
 def _flat(values: Mapping[str, object], prefix: str) -> list[tuple[str, str]]:

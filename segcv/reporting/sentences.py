@@ -71,7 +71,7 @@ SENTENCES: dict[str, str] = {
     "why_run": "one run is one network on one fold: it has no interval of its own",
     "why_over_folds": "the spread over folds mixes groups, models and images; intervals are in the other tables",
     "sd_note": "SD divides by n - 1; standard error = SD / sqrt(folds); each fold's value is its mean over seeds.",
-    "sd_unknown": "n/a where a single seed or repeat was run: unknown, not zero",
+    "sd_unknown": "n/a where a single seed or repeat was run: unknown, not zero.",
     # averages
     "averages": "The averages side by side",
     "averages_by_policy": "One set of pixel counts, many averages; columns are policies for classes that are absent",
@@ -272,7 +272,7 @@ COLUMNS: dict[str, str] = {
 }
 
 
-LANGUAGES = ("en",)
+LANGUAGES = ("en", "zh")
 _language: ContextVar[str] = ContextVar("language", default="en")
 
 
@@ -299,7 +299,7 @@ def language_code() -> str:
 
 def say(key: str, **values: object) -> str:
     """The sentence called `key` with its values put in, in the language of the block."""
-    return SENTENCES[key].format(**values)
+    return _words()[0][key].format(**values)
 
 
 def column(name: str) -> str:
@@ -307,4 +307,11 @@ def column(name: str) -> str:
     for prefix, shown in (("iou ", "IoU "), ("dice ", "Dice ")):
         if name.startswith(prefix):
             return shown + name.removeprefix(prefix)
-    return COLUMNS.get(name, name)
+    return _words()[1].get(name, name)
+
+
+def _words() -> tuple[dict[str, str], dict[str, str]]:
+    if language_code() == "en":
+        return SENTENCES, COLUMNS
+    from segcv.reporting import sentences_zh
+    return sentences_zh.SENTENCES, sentences_zh.COLUMNS
