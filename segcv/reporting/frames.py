@@ -37,7 +37,8 @@ def estimates_table(named: Iterable[tuple[str, Estimate]], *, name: str, title: 
 
 def mapping_table(values: Mapping[str, object], *, name: str, title: str, columns: tuple[str, str]) -> Table:
     """Nested settings as dotted names and texts, in the order given."""
-    return Table(name, tuple(map(column, columns)), tuple((text(key), text(value)) for key, value in _flat(values, "")), title)
+    rows = tuple((text(key), text(value)) for key, value in _flat(values, ""))
+    return Table(name, tuple(map(column, columns)), rows, title)
 
 
 def _flat(values: Mapping[str, object], prefix: str) -> list[tuple[str, str]]:

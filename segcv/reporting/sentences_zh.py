@@ -13,7 +13,8 @@ SENTENCES: dict[str, str] = {
                     "在 {groups} 个组上的均值，{weighting}。",
     "one_model": "1 个训练好的模型",
     "many_models": "{runs} 个训练好的模型",
-    "few_groups": "组数很少，或某一组占主导，因此给出的是有界区间（{method}；{target}）。常用区间：{value}（{usual}）。",
+    "few_groups": "组数很少，或某一组占主导，因此给出的是有界区间（{method}；{target}）。"
+                  "常用区间：{value}（{usual}）。",
     "equal_group": "每组权重相等",
     "equal_row": "每幅图像权重相等",
     "group_pooled": "每组先汇总像素再计分，各组权重相等",
@@ -86,7 +87,8 @@ SENTENCES: dict[str, str] = {
     "probabilities_read": "ECE 是最大概率与其正确率之间的平均差距（15 个区间箱），Brier 是对各类别求和的均方误差，"
                           "两者都是越低越好。AUROC 的随机水平是 0.5；AP 的随机水平是该类别的像素占比。",
     "outlines": "每次运行的轮廓指标（图像均值）",
-    "outlines_read": "距离以像素间距为单位，越低越好；NSD 和边界 IoU 是比例。一方缺失时，距离按图像对角线计，比例按 0 计。",
+    "outlines_read": "距离以像素间距为单位，越低越好；NSD 和边界 IoU 是比例。"
+                     "一方缺失时，距离按图像对角线计，比例按 0 计。",
     # baseline
     "trivial": "平凡预测器",
     "trivial_folds": "模型与始终预测该折训练像素中最常见类别的预测器对比",
@@ -137,7 +139,7 @@ SENTENCES: dict[str, str] = {
     "decay": "与训练组的距离每增加一个单位，得分变化 {slope}，其离散程度变化 {spread}。",
     "decay_strata": "按与训练组的距离分层的得分",
     "advice": "下一步建议",
-    "advice_piece": "{action}：{how}。",
+    "advice_piece": "建议：{action}；做法：{how}。",
     "no_advice": "这些得分中没有任何迹象表明需要改变。",
     "diagnoses": "发现的模式：",
     "ladder": "基线（从最低一级开始）",
@@ -215,9 +217,10 @@ SENTENCES: dict[str, str] = {
                      "自行完成选择（候选为 {candidates}）和校准，且只使用训练组。",
     "nested_bounded": "不依赖任何分布形状的假设：{value}（{method}）。",
     "nested_optimism": "最佳内层得分的均值为 {inner}；在外层，所选训练方案达到 {outer}：内层减外层为 {difference}。"
-                       "大于 0 说明若报告最佳内层得分则会偏高；小于 0 说明内层网络因训练集较小所受的损失超过了选择带来的好处。",
-    "nested_exploratory": "探索性：在此划分上还报告过 {others} 个其他嵌套评估（{names}）。一旦用外层得分在它们之间选择，"
-                          "其中任何一个都不再是独立的判断。",
+                       "大于 0 说明若报告最佳内层得分则会偏高；"
+                       "小于 0 说明内层网络因训练集较小所受的损失超过了选择带来的好处。",
+    "nested_exploratory": "探索性：在此划分上还报告过 {others} 个其他嵌套评估（{names}）。"
+                          "一旦用外层得分在它们之间选择，其中任何一个都不再是独立的判断。",
     "nested_choices": "选择了什么，领先多少",
     "nested_stable": "每一折都选择了 {name}。",
     "nested_unstable": "各折的选择不同：{names}。选择取决于见到了哪些组；下面的得分属于选择过程，而不属于其中某一个。",
@@ -242,7 +245,8 @@ COLUMNS: dict[str, str] = {
     "miou_pooled": "mIoU", "mdice_pooled": "平均 Dice", "miou_image": "逐图像 mIoU", "sd_over_folds": "SD（n-1）",
     "standard_error": "标准误", "low": "最小值", "high": "最大值", "sd_over_seeds": "随机种子间 SD（n-1）",
     "sd_over_repeats": "重复间 SD（n-1）", "group_id": "组", "image_id": "图像",
-    "sd_over_columns": "随机种子或重复间 SD", "false_alarm": "误报", "miss_rate": "漏检率", "false_alarm_rate": "误报率",
+    "sd_over_columns": "随机种子或重复间 SD", "false_alarm": "误报", "miss_rate": "漏检率",
+    "false_alarm_rate": "误报率",
     "held_out": "留出", "labelled_pixels": "有标注像素",
     "images": "图像数", "groups": "组数", "folds": "折数", "runs": "运行数", "undefined": "未定义", "fold": "折",
     "seed": "随机种子", "repeat": "重复", "score": "得分", "mean": "均值", "median": "中位数", "value": "值",
