@@ -29,9 +29,9 @@ def rendered(figure: Figure) -> tuple[str, bytes]:
     from matplotlib.figure import Figure as Canvas
 
     family = FONTS.get(language_code(), "sans-serif")
-    look = {"svg.hashsalt": "segcv", "svg.fonttype": "none", "font.size": 9, "font.family": family,
-            "axes.spines.top": False, "axes.spines.right": False}
-    with matplotlib.rc_context(look), _any_font():
+    with _any_font(), matplotlib.rc_context({
+            "svg.hashsalt": "segcv", "svg.fonttype": "none", "font.size": 9, "font.family": family,
+            "axes.spines.top": False, "axes.spines.right": False}):
         canvas = Canvas(figsize=(figure.width, figure.height), layout="constrained")
         figure.draw(canvas)
         svg, png = io.StringIO(), io.BytesIO()
