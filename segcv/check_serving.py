@@ -17,7 +17,7 @@ def main(settings: ServingCommand) -> None:
     from segcv.pixels import read_image
     from segcv.prediction import compare_serving, effect_of_serving, load_members
 
-    members = load_members(Path(settings.model))
+    members = load_members(Path(settings.model_folder))
     try:
         served = np.load(settings.served, allow_pickle=False)
     except (ValueError, EOFError) as error:

@@ -6,7 +6,7 @@ import re
 import shlex
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -59,7 +59,9 @@ for _name, _schema in _COMMANDS.items():
     ConfigStore.instance().store(name=f"{_name}_schema", node=_schema)
 
 _EXAMPLES = {"fold": "0", "data.root": "FOLDER", "data.table": "images.csv", "split.table": "folds.csv",
-             "predictions": "FOLDER", "out": "FOLDER", "candidates": "[unet_small,unet_resnet18]"}
+             "predictions": "FOLDER", "out": "FOLDER", "candidates": "[unet_small,unet_resnet18]", "model": "FOLDER",
+             "images": "FOLDER", "image": "x.png", "served": "x.npy"}
+_TYPED = {name: {"model": "model_folder"} for name in ("predict", "check_serving")}     # Hydra knows a group conf/model
 _PLACES = re.compile(r"([\w.+@/-]+)=([^\"'{\[\s]*\{[a-z_]+\}.*)", re.DOTALL)      # setting=path/{place}.png
 
 
@@ -104,7 +106,8 @@ def command(name: str, *, refused: int = 1, plan: Callable[..., Any] | None = No
                                                       config_name=name)(main))
 
         def run() -> None:
-            sys.argv[1:] = map(_with_places, sys.argv[1:])
+            typed_names = _TYPED.get(name, {})
+            sys.argv[1:] = [_with_places(_renamed(entry, typed_names)) for entry in sys.argv[1:]]
             try:
                 _refuse_parts_of_nothing(name, sys.argv[1:])
                 started()
@@ -131,6 +134,12 @@ def _refuse_parts_of_nothing(name: str, typed: Sequence[str]) -> None:
         if "." in part and whole in empty and whole not in given:
             raise SystemExit(f"error: {part} says something of {whole}, and no {whole} is named. Type also "
                              f"{whole}=NAME (a file of conf/{whole}), or leave {part} out.")
+
+
+def _renamed(argument: str, names: Mapping[str, str]) -> str:
+    """What was typed, under the setting's own name where people type another."""
+    name, sign, value = argument.partition("=")
+    return f"{names[name]}{sign}{value}" if sign and name in names else argument
 
 
 def _with_places(argument: str) -> str:
@@ -220,6 +229,8 @@ def _refuse_missing(config: DictConfig, name: str) -> None:
     data = written.get("data", {}) if isinstance(written, dict) else {}
     if data.get("root") is None and "${data.root}" in f"{data.get('table')}":
         missing.append("data.root")
+    typed_as = {own: shown for shown, own in _TYPED.get(name, {}).items()}
+    missing = [typed_as.get(key, key) for key in missing]
     if missing:
         example = " ".join(f"{key}={_EXAMPLES.get(key, 'VALUE')}" for key in missing)
         raise SystemExit(f"error: {' and '.join(missing)} must be given: python -m segcv.{name} ... {example}")

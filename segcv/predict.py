@@ -37,11 +37,11 @@ def predicted(settings: PredictCommand) -> None:
     from segcv.tables import find_images, replacing, write_json
 
     images = find_images(Path(settings.images))
-    members = load_members(Path(settings.model))
+    members = load_members(Path(settings.model_folder))
     out = Path(settings.out)
     refuse_other_model(out, members.fingerprint)
-    write_json(out / NOTE, {"model": settings.model, "members": list(members.names), "fingerprint": members.fingerprint,
-                            "classes": list(members.labels.names)})
+    write_json(out / NOTE, {"model": settings.model_folder, "members": list(members.names),
+                            "fingerprint": members.fingerprint, "classes": list(members.labels.names)})
     rows, refused = [], []
     places = zip(images["image_id"], images["image_path"], strict=True)
     for image_id, path in progress_bar(places, total=len(images), what="predicting"):

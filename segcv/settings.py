@@ -285,7 +285,7 @@ class FinalCommand(NestedCommand):
 
 @dataclass
 class PredictCommand:
-    model: str = "???"
+    model_folder: str = "???"            # typed as model=FOLDER; conf/model is another thing
     images: str = "???"
     out: str = "predictions"
     format: str = "png"                  # png, tiff, npy
@@ -300,7 +300,7 @@ class PredictCommand:
 
 @dataclass
 class ServingCommand:
-    model: str = "???"
+    model_folder: str = "???"            # typed as model=FOLDER
     image: str = "???"
     served: str = "???"                  # .npy: what the service feeds its model for this image
     tolerance: float = 0.01              # in training standard deviations

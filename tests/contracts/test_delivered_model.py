@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -168,7 +170,7 @@ class TestThePredictCommand:
 
     def settings(self, folder: Path, **changes: Any) -> Any:
         from segcv.settings import PredictCommand
-        return PredictCommand(**{"model": str(folder), "images": str(folder / "new"), "out": str(folder / "out"),
+        return PredictCommand(**{"model_folder": str(folder), "images": str(folder / "new"), "out": str(folder / "out"),
                                  "device": "cpu", "precision": "fp32"} | changes)
 
     def run(self, settings: Any) -> None:
@@ -216,3 +218,26 @@ class TestThePredictCommand:
 def _prediction(**changes: Any) -> Any:
     from segcv.settings import PredictionSettings
     return PredictionSettings(**{"tile": 64} | changes)
+
+
+def test_the_commands_take_a_model_by_its_folder(folder: Path):
+    """conf/model is a group of settings for Hydra, and model=FOLDER means a folder here."""
+    (folder / "new").mkdir()
+    cv2.imwrite(str(folder / "new/good.png"), RNG.integers(20, 200, (64, 64, 3), np.uint8))
+    image = read_image(folder / "new/good.png")
+    preprocessing = model_of(folder).preprocessing
+    np.save(folder / "right.npy", preprocessing.apply(image))
+    np.save(folder / "bgr.npy", preprocessing.apply(np.ascontiguousarray(image[:, :, ::-1])))
+
+    def run(*typed: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, "-m", *typed], cwd=folder, capture_output=True, text=True)
+
+    predicted = run("segcv.predict", "model=model", "images=new", "probabilities=npy")
+    right, wrong = (run("segcv.check_serving", "model=model", "image=new/good.png", f"served={name}.npy")
+                    for name in ("right", "bgr"))
+
+    assert predicted.returncode == 0, predicted.stderr
+    assert np.load(folder / "predictions/probabilities/good.npy").shape == (2, 64, 64)
+    assert (right.returncode, wrong.returncode) == (0, 1), right.stderr
+    assert "BGR instead of RGB" in wrong.stderr and "Traceback" not in wrong.stderr
+    assert "model must be given" in run("segcv.predict", "images=new").stderr
