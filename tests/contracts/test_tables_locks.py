@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -129,33 +130,39 @@ def test_those_who_wait_go_one_after_another(tmp_path: Path):
     assert not inside and not any(thread.is_alive() for thread in threads)
 
 
-def build(folder: Path, began: threading.Event, go: threading.Event, made: Path) -> None:
+def wait_for(condition: Callable[[], bool], *, seconds: float = 60) -> None:
+    """Files are the signals here: a multiprocessing.Event stays locked when a process that waits for it is killed."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
+
+
+def build(folder: Path, name: str) -> None:
     def fill(beside: Path) -> None:
         (beside / "first").touch()
-        began.set()
-        go.wait()
+        (folder.parent / f"began-{name}").touch()
+        wait_for((folder.parent / "go").exists)
         (beside / "second").touch()
 
     if make_once(folder, fill):
-        made.write_text("x")
+        (folder.parent / f"made-{name}").touch()
 
 
 def test_of_several_that_build_one_folder_the_next_takes_over_when_the_first_is_killed(tmp_path: Path):
     """The folder is not there until it is whole, it is built once, and nothing of the killed builder is left."""
     spawn = multiprocessing.get_context("spawn")
-    began, go = spawn.Event(), spawn.Event()
-    builders = [spawn.Process(target=build, args=(tmp_path / "cache", began, go, tmp_path / f"made-{number}"))
-                for number in range(3)]
+    builders = [spawn.Process(target=build, args=(tmp_path / "cache", str(number))) for number in range(3)]
     builders[0].start()
-    began.wait()
+    wait_for((tmp_path / "began-0").exists)
     for builder in builders[1:]:
         builder.start()
-    began.clear()
     builders[0].kill()
-    assert began.wait(30) and not (tmp_path / "cache").exists()
-    go.set()
+    wait_for(lambda: len(list(tmp_path.glob("began-*"))) == 2)
+    assert not (tmp_path / "cache").exists()
+    (tmp_path / "go").touch()
     for builder in builders:
-        builder.join(30)
+        builder.join(60)
 
     assert [builder.exitcode for builder in builders] == [-9, 0, 0]
     assert sorted(path.name for path in (tmp_path / "cache").iterdir()) == ["first", "second"]
