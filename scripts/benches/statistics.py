@@ -141,13 +141,13 @@ def aggregate() -> list[Row]:
         taken, used = [], []
         for _ in range(3):
             started, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
-            subprocess.run([sys.executable, "-m", "segcv.aggregate", "report.pictures=false"], cwd=folder, check=True,
+            subprocess.run([sys.executable, "-m", "segcv.aggregate", "report.html=false"], cwd=folder, check=True,
                            capture_output=True, env=os.environ)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             taken.append(time.perf_counter() - started)
             used.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
     memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
-    work = "python -m segcv.aggregate report.pictures=false, 25 runs x 5,000 images x 20 classes"
+    work = "python -m segcv.aggregate report.html=false, 25 runs x 5,000 images x 20 classes"
     return [at_most(work, min(taken), 10, unit="s"), at_most(f"{work}: memory", memory, 2, unit="GiB"),
             Row(f"{work}: processor time (a busy machine takes longer by the clock)", f"{min(used):.3g} s", "", "", "")]
 
