@@ -11,18 +11,19 @@ from scipy.sparse.csgraph import connected_components
 from segcv.errors import GroupError
 from segcv.groups.hamming import hamming_matches, hamming_pairs
 from segcv.groups.turns import SIDE, TURNS, turned_hashes
-from segcv.groups.verifying import verified
+from segcv.groups.verifying import AVERAGED, NOISE, verified
 
 
 def near_duplicate_pairs(looks: pd.DataFrame, *, max_distance: int, turns: bool = False) -> pd.DataFrame:
     """Verified look-alikes: first, second (image ids, first < second), distance (bits), correlation, turn, identical.
 
-    `looks` holds image_id, phash (uint64), flat (bool), thumbnail (bytes of 32 x 32 uint8) and maybe image_hash (of
-    the content). A pair is reported when its hashes differ in at most `max_distance` of 64 bits and its
-    thumbnails show the same picture (`verified`); with `turns` also when that holds after one of the flips and quarter
-    turns that `turn` names ("" for none). Flat images are never compared. `identical`: equal content, or without
-    image_hash equal hash and thumbnail. Of n images that look equal each is paired with the first only, and stands for
-    it in other pairs.
+    `looks` holds image_id, phash (uint64), flat (bool), thumbnail (bytes of 32 x 32 uint8), and maybe image_hash (of
+    the content) and height and width (px). A pair is reported when its hashes differ in at most `max_distance` of 64
+    bits and its thumbnails show the same picture (`verified`); with `turns` also when that holds after one of the
+    flips and quarter turns that `turn` names ("" for none). Flat images are never compared. `identical`: equal
+    content, or without image_hash equal hash and thumbnail. Of n images that look equal each is paired with the first
+    only, and stands for it in other pairs.
+
     Sorted by identical first, then distance, correlation, ids: the order of rows has no influence.
     """
     if not 0 <= max_distance <= 64:
@@ -42,7 +43,10 @@ def near_duplicate_pairs(looks: pd.DataFrame, *, max_distance: int, turns: bool 
     if turns:
         near = pd.concat([near, _near_turned(hashes[faces], pictures[faces], max_distance)])
     one, other = faces[near["one"].to_numpy()], faces[near["other"].to_numpy()]
-    near["correlation"], same = verified(pictures, one, other, near["turn"].to_numpy(np.int64))
+    small = (seen[["height", "width"]].min(axis=1).to_numpy() < AVERAGED if "height" in seen.columns
+             else np.zeros(len(ids), bool))
+    near["correlation"], same = verified(pictures, one, other, near["turn"].to_numpy(np.int64),
+                                         np.where(small, 0.0, NOISE))
     near = near.assign(one=one, other=other)[same].sort_values(["distance", "turn"], kind="stable")
     near = near.drop_duplicates(["one", "other"])
     pairs = pd.DataFrame({

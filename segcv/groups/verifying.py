@@ -9,8 +9,9 @@ from segcv.groups.turns import SIDE, turned
 
 LEAST_CORRELATION = 0.9      # of two thumbnails that are rich in detail
 LEAST_TURNED = 0.99          # when one was turned: a copy, where frames a moment apart cannot be
-RICH = 18.0                  # grey levels of detail; with less, less disagreement is allowed
+RICH = 20.0                  # grey levels of detail; with less, less disagreement is allowed
 NOISE = 1.0                  # grey levels of difference that compression and rounding explain
+AVERAGED = 2 * SIDE          # px: from this side on a thumbnail's pixel is the mean of four, and noise is no content
 COARSE = 6                   # cosine patterns of order down + across below this are no detail
 _CHUNK = 4096
 
@@ -21,13 +22,14 @@ _IS_COARSE = np.add.outer(np.arange(COARSE), np.arange(COARSE)) < COARSE
 
 
 def verified(thumbnails: NDArray[np.uint8], one: NDArray[np.int64], other: NDArray[np.int64],
-             turn: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+             turn: NDArray[np.int64], noise: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Correlation of the two thumbnails of each pair, in [-1, 1], and whether they show the same picture.
 
     The pair (one[k], other[k]) of `thumbnails` (images x SIDE x SIDE) is compared after the second picture took
-    turn[k]. With r the correlation, s the smaller standard deviation and d the smaller detail, they are the same when
+    turn[k]. With r the correlation, s the smaller standard deviation, d the smaller detail and n the smaller `noise` of
+    the two images (NOISE, or 0 for pictures below AVERAGED), they are the same when
 
-        r >= 0.9   and   1 - r - (NOISE / s)^2 / 2  <=  (1 - 0.9) * min(1, d / RICH)^2
+        r >= 0.9   and   1 - r - (n / s)^2 / 2  <=  (1 - 0.9) * min(1, d / RICH)^3
 
     Detail is the standard deviation that is left without the 21 coarsest cosine patterns: two unrelated pictures with
     one soft edge each correlate well, two with much detail do not. The third term is what the correlation of one
@@ -49,7 +51,8 @@ def verified(thumbnails: NDArray[np.uint8], one: NDArray[np.int64], other: NDArr
         least = np.maximum(np.minimum(spread_a, spread_b), 1e-9)
         detail = np.minimum(detail_of[one[part]], detail_of[other[part]])
         asked = np.where(turn[part] > 0, LEAST_TURNED, LEAST_CORRELATION)
-        allowed = (1 - asked) * np.minimum(1, detail / RICH) ** 2 + (NOISE / least) ** 2 / 2
+        explained = np.minimum(noise[one[part]], noise[other[part]]) / least
+        allowed = (1 - asked) * np.minimum(1, detail / RICH) ** 3 + explained**2 / 2
         correlation[part], same[part] = r, (r >= LEAST_CORRELATION) & (1 - r <= allowed)
     return correlation, same
 
