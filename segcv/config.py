@@ -55,9 +55,6 @@ _COMMANDS: dict[str, type] = {
     "sweep": SweepCommand,
     "train": TrainCommand,
 }
-for _name, _schema in _COMMANDS.items():
-    ConfigStore.instance().store(name=f"{_name}_schema", node=_schema)
-
 _EXAMPLES = {"fold": "0", "data.root": "FOLDER", "data.table": "images.csv", "split.table": "folds.csv",
              "predictions": "FOLDER", "out": "FOLDER", "candidates": "[unet_small,unet_resnet18]", "model": "FOLDER",
              "images": "FOLDER", "image": "x.png", "served": "x.npy"}
@@ -78,6 +75,11 @@ class Verdict(SystemExit):
     """A command has done its work and says so by its exit code; it is no refusal."""
 
 
+def register(name: str) -> None:
+    """Let Hydra know the schema of command `name`; it copies whatever it knows, so only the running command's."""
+    ConfigStore.instance().store(name=f"{name}_schema", node=_COMMANDS[name])
+
+
 def command(name: str, *, refused: int = 1, plan: Callable[..., Any] | None = None,
             report: Callable[[Any], None] | None = None) -> Callable[[Callable[[Any], None]], Callable[[], None]]:
     """Decorator: run the body with the settings of conf/<name>.yaml and the command line as plain dataclasses.
@@ -88,6 +90,8 @@ def command(name: str, *, refused: int = 1, plan: Callable[..., Any] | None = No
     under another launcher, or without a plan, the jobs run one by one in this process and the failures are listed at
     the end.
     """
+    register(name)
+
     def start(body: Callable[[Any], None]) -> Callable[[], None]:
         failed: list[str] = []
 

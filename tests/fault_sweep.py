@@ -1,6 +1,6 @@
-"""Fifteen tiny jobs, three that are killed and two that raise, on the engine named: `fault_sweep.py ENGINE FOLDER`.
+"""Fifteen tiny jobs on an engine: `fault_sweep.py ENGINE FOLDER`. Three are killed, two raise, one waits for a second.
 
-Ends as `python -m segcv.train -m` does: every failure named and exit code 1. `alive` and `of_events` read what the
+Ends as `python -m segcv.train -m` does: every failure named and exit code 1. `events` and `most_alive` read what the
 jobs noted while they ran.
 """
 
@@ -29,7 +29,7 @@ def tiny_job(folder: Path, name: str, behaviour: str = "ok", seconds: float = 0.
 
 
 def fifteen_jobs(folder: Path, seconds: float) -> list[Job]:
-    kinds = {**dict.fromkeys(KILLED, "kill"), **dict.fromkeys(RAISING, "raise")}
+    kinds = {0: "meet", **dict.fromkeys(KILLED, "kill"), **dict.fromkeys(RAISING, "raise")}
     return [tiny_job(folder, f"job-{number}", kinds.get(number, "ok"), seconds) for number in range(15)]
 
 

@@ -26,7 +26,7 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 import segcv.recipes
-from segcv.config import conf_folder
+from segcv.config import conf_folder, register
 from segcv.pixels import write_flight_strips
 from segcv.runs import find_runs
 from segcv.settings import TrainCommand
@@ -68,6 +68,7 @@ def make_lab(home: Path, *overrides: str) -> Lab:
     table = write_flight_strips(home / "data", strips=6, patches=4, size=32)
     given = [f"data.table={table}", "data.num_classes=4", "split.folds=3", "trainer.epochs=2", "workers=0", "fold=0",
              "trainer.checkpoint_steps=1", "device=cpu", f"splits={home}/splits", f"cache={home}/cache", *overrides]
+    register("train")
     with initialize_config_dir(version_base="1.3", config_dir=str(conf_folder())):
         settings = OmegaConf.to_object(compose("train", overrides=given))
     assert isinstance(settings, TrainCommand)

@@ -1,9 +1,9 @@
 """A job that takes a moment and writes its result, or dies as it is told, noting when it was alive and what it saw.
 
-    python tiny_job.py WORKING RESULT EVENTS [ok | raise | kill | fork | slow] [SECONDS]
+    python tiny_job.py WORKING RESULT EVENTS [ok | raise | kill | fork | slow | meet] [SECONDS]
 
 `raise` and `kill` do so once: the second time the job does its work. `fork` leaves a process behind. `slow` takes
-ten minutes the first time.
+ten minutes the first time. `meet` ends when another job has started beside it, or after a minute.
 """
 
 import json
@@ -36,6 +36,10 @@ before = working / "tried"
 if behaviour == "slow" and not before.exists():
     before.touch()
     time.sleep(600)
+if behaviour == "meet":
+    patience = time.monotonic() + 60
+    while events.read_text().count('"start"') - events.read_text().count('"end"') < 2 and time.monotonic() < patience:
+        time.sleep(0.02)
 time.sleep(seconds)
 if behaviour in ("raise", "kill") and not before.exists():
     before.touch()

@@ -9,7 +9,7 @@ import pytest
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
-from segcv.config import conf_folder
+from segcv.config import conf_folder, register
 from segcv.launching import LocalEngine, RayEngine, SlurmEngine
 from segcv.pixels import label_map
 from segcv.settings import SplitCommand, TrainCommand
@@ -22,6 +22,7 @@ def options(group: str) -> list[str]:
 
 
 def composed(command: str, *overrides: str) -> SplitCommand | TrainCommand:
+    register(command)
     with initialize_config_dir(version_base="1.3", config_dir=str(conf_folder())):
         return OmegaConf.to_object(compose(command, overrides=list(overrides)))
 
@@ -68,6 +69,7 @@ def test_the_yaml_defaults_and_the_dataclass_defaults_agree():
 @pytest.mark.parametrize("name", options("hydra/launcher"))
 def test_the_yaml_of_a_launcher_says_all_that_its_engine_takes(name: str):
     """With the defaults that hold without it, so that none of the two is dead."""
+    register("train")
     with initialize_config_dir(version_base="1.3", config_dir=str(conf_folder())):
         config = compose("train", overrides=["fold=0", f"hydra/launcher={name}"], return_hydra_config=True)
     written = OmegaConf.to_container(OmegaConf.load(conf_folder() / f"hydra/launcher/{name}.yaml"))
