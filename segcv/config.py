@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import re
 import shlex
 import sys
@@ -91,6 +93,7 @@ def command(name: str, *, refused: int = 1, plan: Callable[..., Any] | None = No
     the end.
     """
     register(name)
+    atexit.register(gc.freeze)      # else the interpreter, ending, looks for cycles in all of torch for half a second
 
     def start(body: Callable[[Any], None]) -> Callable[[], None]:
         failed: list[str] = []

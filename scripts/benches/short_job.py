@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import json
 import os
 import sys
@@ -27,6 +29,7 @@ class Config:
     out: str = "out"
 
 
+atexit.register(gc.freeze)    # as segcv.config.command does
 ConfigStore.instance().store(name="short_job", node=Config)
 BEFORE = "SHORT_JOB_ENDED"    # in the environment of a process that a launcher uses again: when its last job ended
 
