@@ -5,22 +5,24 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import torch
 from torch import Tensor, nn
-from torch.utils.data import DataLoader
 
-from segcv.errors import ConfigError, SegcvError, TrainingError
+from segcv.errors import ConfigError, TrainingError
 from segcv.pixels import MAX_PIXELS, LabelMap, Preprocessing
 from segcv.tables import HISTORY, fingerprint, stream
 from segcv.training.augment import Augmentation, Step
 from segcv.training.checkpoints import FitState, Parts, load_checkpoint, save_checkpoint
-from segcv.training.data import NetworkInput, TrainingImages, batch_of, pair_reader, training_rows
+from segcv.training.data import NetworkInput, TrainingImages, pair_reader, training_rows
 from segcv.training.determinism import chosen_device, chosen_precision, pinned
+from segcv.training.feeding import Feed
 from segcv.training.losses import build_loss, truth_hits
 from segcv.training.models import ModelChoice, Network, build_model
 from segcv.training.refusals import explained, refuse_loss, refuse_settings
@@ -44,6 +46,7 @@ class StepInfo:
     lr: float
     images_per_second: float        # since this process started or resumed the fit
     seconds_left: float
+    waited_s: float = 0.0           # for data, of the seconds since then
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +78,8 @@ def fit(
     peak rate `lr`; `warmup` is a share of all steps; gradients are cut to the norm `clip` where that is given. A batch
     without a labelled pixel is skipped and counted. `class_weights` has one per class (see the function of this name).
     `precision` is fp32, bf16, fp16 or auto. With `stopping`, the weights are those of the best epoch on its inner rows.
-    `workers`, `watch` and `checkpoint_steps` do not change the result; `threads`, `device`, `precision` and
-    `channels_last` do.
+    `workers` (processes that make batches; 0: a thread), `watch` and `checkpoint_steps` do not change the result;
+    `threads`, `device`, `precision` and `channels_last` do.
 
     After each epoch, and every `checkpoint_steps` steps, the state goes to `out`/checkpoint.pt. Where one is found, the
     fit goes on from there, to the bits of a fit that was never interrupted. The caller removes it.
@@ -109,7 +112,8 @@ def fit(
         "seeds": asdict(seeds), "images": fingerprint(table["image_id"]), "normalised_on": preprocessing.fitted_on,
     }
 
-    with pinned(place, threads=threads) as nondeterministic:
+    with ExitStack() as stack:
+        nondeterministic = stack.enter_context(pinned(place, threads=threads))
         torch.manual_seed(stream(seeds.init, "init"))
         network = build_model(choice, bands=bands, n_classes=labels.n_classes)
         _refuse_crop(crop, network, choice)
@@ -123,18 +127,14 @@ def fit(
         read = pair_reader(labels, preprocessing, max_pixels=max_pixels)
         images = TrainingImages(table, read=read, preprocessing=preprocessing, augmentation=augmentation, crop=crop,
                                 stride=network.stride, void=labels.void, root=seeds.augment)
-        loader: DataLoader[Any] = DataLoader(
-            images, batch_sampler=sampler, collate_fn=batch_of, num_workers=workers, persistent_workers=workers > 0,
-            pin_memory=place.type == "cuda", generator=torch.Generator())
+        feed = stack.enter_context(Feed(images, sampler, epoch=state.epoch, start=state.batch, epochs=epochs,
+                                        workers=workers, pin=place.type == "cuda"))
         to_input = NetworkInput(preprocessing, device=place, channels_last=channels_last)
         resumed_at, started, fed = state.step, time.monotonic(), 0
 
         while state.epoch < epochs and not _stalled(state, stopping):
-            sampler.at(state.epoch, start=state.batch)
             clock = time.monotonic() - state.seconds
-            for batch in loader:
-                if isinstance(batch, SegcvError):
-                    raise batch
+            for batch in islice(feed, len(sampler) - state.batch):
                 for group in optimizer.param_groups:
                     group["lr"] = rate(state.step)
                 value = math.nan
@@ -164,7 +164,7 @@ def fit(
                     fed, spent = fed + len(batch.image_ids), time.monotonic() - started
                     left = spent / (state.step - resumed_at) * (steps - state.step)
                     watch(StepInfo(state.epoch + 1, epochs, state.step, steps, loss=value, lr=rate(state.step - 1),
-                                   images_per_second=fed / spent, seconds_left=left))
+                                   images_per_second=fed / spent, seconds_left=left, waited_s=feed.waited_s))
 
             _refuse_empty_epoch(state)
             score = None
