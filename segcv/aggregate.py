@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from segcv.reporting import Evidence, Picture
     from segcv.splits import Split
-    from segcv.statistics import Estimate, Plan, Summary
+    from segcv.statistics import Cohort, Estimate, Plan, Summary
     from segcv.sweeps import Sweep
 
 
@@ -87,15 +87,18 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
                  if leaking and not split.known_groups else None),
         target=target, level=settings.level, allow_missing=settings.allow_missing, overrides=typed,
         command=f"python -m segcv.{'evaluate' if first.trained_elsewhere else 'train'}")
+    cohort = cohort_of(settings, sweep, split, scores)
     marks: tuple[str, ...] = () if target == split.target else (
         f"The primary target is {target}; the split declared {split.target} before scores existed.",)
     if settings.allow_missing and len(summary.missing):
         marks += (f"{len(summary.missing)} runs are missing (allow_missing=true).",)
+    if cohort is not None and not cohort.drop:
+        marks += (f"Frozen, no folds: {cohort.valid_for}",)
     return Evidence(
         summary=summary, source=f"{split.settings['data']['table'] or split.settings['data']['images'] or 'demo data'}",
         images=split.images, balance=balance_of(split), findings=findings_of(settings, split),
         probabilities=probabilities_of(runs, sweep, split), outlines=outlines_of(runs, sweep, split),
-        split=split_facts(split),
+        cohort=cohort, split=split_facts(split),
         leaking=any(record.leaking for record in sweep), known_groups=split.known_groups,
         unproven=sum(not record.held_out_proof for record in sweep), model=first.model, settings=config["config"],
         software=first.environment["versions"],
@@ -104,6 +107,30 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
         commands=(rerun_command(typed, sweep), "python -m segcv.aggregate"), marks=marks,
         notes=split.notes, confusion=confusion_of(runs, sweep, split.class_names), planned=planned_of(summary),
         pictures=pictures_of(settings, sweep, split, summary.images, scores))
+
+
+def cohort_of(settings: AggregateCommand, sweep: Sweep, split: Split, scores: pd.DataFrame) -> Cohort | None:
+    """What frozen models do on groups that no fold was cut from: those of this sweep, or of the folder `external`."""
+    from segcv.statistics import cohort, scored_images
+    from segcv.sweeps import chosen_sweep, scores_of, split_of, table_of
+
+    inside = scored_images(scores, runs=table_of(sweep), class_names=split.class_names)
+    frozen = split.folds == 1 and split.trained_elsewhere
+    if settings.external is None:
+        return cohort(inside, level=settings.level) if frozen else None
+    if frozen or sweep[0].leaking or split.known_groups:
+        why = ("has no folds itself" if frozen else "was cut so that groups are in training and testing")
+        raise ConfigError(f"external={settings.external} needs a cross-validation by groups in runs={settings.runs}, "
+                          f"and {set_title(sweep)} {why}.")
+    outside = chosen_sweep(Path(settings.external), candidate=sweep[0].candidate)[0]
+    there = split_of(outside[0])
+    return cohort(scored_images(scores_of(Path(settings.external), outside, there), runs=table_of(outside),
+                                class_names=there.class_names), inside=inside, level=settings.level)
+
+
+def set_title(sweep: Sweep) -> str:
+    """A sweep in a message."""
+    return f"{sweep[0].candidate} (split {sweep[0].split_name})"
 
 
 def confusion_of(runs: Path, sweep: Sweep, class_names: Sequence[str]) -> pd.DataFrame:
@@ -187,6 +214,11 @@ def headlines(evidence: Evidence) -> list[str]:
         proven = "  [held-out not proven]" if evidence.unproven else ""
         lines.append(f"{summary.candidate}: {number(estimate)}{proven}")
         lines += [f"Still to run: {text}" for text in summary.rest]
+    if evidence.cohort is not None:
+        found = evidence.cohort
+        lines += [f"external cohort, {each.method}: {number(each)}" for each in found.targets["equal_group"]]
+        lines += [f"drop to the external cohort: {number(each)}" for each in found.drop.values()]
+        lines.append(found.valid_for)
     return lines
 
 
@@ -205,7 +237,7 @@ def refuse_settings(settings: AggregateCommand) -> None:
     if settings.results is None and settings.folds is not None:
         raise ConfigError(f"folds={settings.folds} has an effect with results=FILE only; runs know their folds.")
     if settings.results is not None:
-        for name in ("config_id", "target"):
+        for name in ("config_id", "target", "external"):
             if getattr(settings, name) is not None:
                 raise ConfigError(f"{name}={getattr(settings, name)} has no effect on a results table.")
 

@@ -57,6 +57,9 @@ def jobs_of(settings: EvaluateCommand) -> tuple[list[Job], LabelMap]:
     found = find_predictions(where, kind=settings.kind)
     plans_in = partial(plan_runs, found, where=where, name=settings.name, repeat=settings.repeat, fold=settings.fold,
                        seed=settings.seed)
+    external = settings.data.external is not None
+    if external and settings.split is not None:
+        raise ConfigError(f"data.external={settings.data.external} has no folds: leave out split=.")
     if settings.split is not None:
         study = open_study(settings.data, settings.group, settings.split, splits=splits, cache=cache,
                            workers=settings.workers, progress=progress_bar)
@@ -69,6 +72,9 @@ def jobs_of(settings: EvaluateCommand) -> tuple[list[Job], LabelMap]:
     truth = open_truth(settings.data, settings.group, cache=cache, workers=settings.workers, progress=progress_bar)
     plans = plans_in(truth.images, roles=None)
     jobs = []
+    if external and any(plan.fold or plan.repeat for plan in plans):
+        raise ConfigError(f"{where} has several folds, and an external cohort has none: every model sees all of it. "
+                          "Hand in one model at a time (name=NAME), or several as {seed}.")
     for candidate in dict.fromkeys(plan.candidate for plan in plans):
         mine = [plan for plan in plans if plan.candidate == candidate]
         proofs = [proof_of(settings, truth.images, plan) for plan in mine]
@@ -123,7 +129,7 @@ def proof_of(settings: EvaluateCommand, images: pd.DataFrame, plan: RunPlan) -> 
     if settings.trained_on is None:
         return None
     return check_held_out(plan.rows, images, settings.trained_on, candidate=plan.candidate, repeat=plan.repeat,
-                          fold=plan.fold, seed=plan.seed)
+                          fold=plan.fold, seed=plan.seed, external=settings.data.external is not None)
 
 
 def refuse_unreadable(jobs: list[Job], reading: Reading) -> None:

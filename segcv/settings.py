@@ -28,6 +28,7 @@ class DataSettings:
     images: str | None = None            # or two folders, paired by relative path without suffix
     masks: str | None = None             # with annotations: a file, or a folder of files
     mask_suffix: str = ""                # what mask names add to image names: _mask
+    external: str | None = None          # of evaluate: the table of an external cohort, instead of table
     root: str | None = None              # folder a ready data config starts from
     classes: list[str] | None = None     # class names in the order of their ids
     num_classes: int | None = None       # or only how many
@@ -326,6 +327,7 @@ class AggregateCommand:
     seeds: list[int] | None = None       # which seeds there should be
     target: str | None = None            # another primary target than the split declared; marked in the report
     level: float = 0.95
+    external: str | None = None          # runs folder of the same candidate on an external cohort: the drop to it
     audit: str = "audit"                 # the audit's folder; shown when it is of these data and this split
     out: str | None = None               # report folder; default: beside the runs
     report: ReportSettings = field(default_factory=ReportSettings)

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from segcv.reporting.section import Picture
-from segcv.statistics import Plan, ResultsSummary, Summary
+from segcv.statistics import Cohort, Plan, ResultsSummary, Summary
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +31,7 @@ class Evidence:
     findings: pd.DataFrame | None = None     # FINDINGS of the audit of these data and this split, if there was one
     probabilities: pd.DataFrame | None = None        # calibration and ranking, one row per run
     outlines: pd.DataFrame | None = None     # boundary metrics, one row per run and metric
+    cohort: Cohort | None = None             # frozen models on groups that no fold was cut from
     split: Mapping[str, Any] = field(default_factory=dict)
     leaking: bool = False
     known_groups: bool = False               # trained on the past of the groups that were tested

@@ -8,6 +8,7 @@ from dataclasses import replace
 from segcv.reporting import (
     about_beside,
     about_data,
+    about_external,
     about_leaks,
     about_limits,
     about_runs,
@@ -28,6 +29,7 @@ SECTIONS: dict[str, Callable[[Evidence], Section]] = {
     "trivial": about_runs.trivial,
     "train": about_runs.train,
     "leak": about_runs.leak,
+    "external": about_external.external,
     "audit": about_leaks.audit,
     "variance": about_variance.variance,
     "advice": about_variance.advice,
@@ -47,7 +49,8 @@ def report_sections(evidence: Evidence, *, figures: bool = True) -> tuple[Sectio
     """The sections of this report, in reading order; a results table supports only some, class ids all but one."""
     names = tuple(SECTIONS) if evidence.summary is not None else RESULT_SECTIONS
     kept = evidence.probabilities is not None or evidence.outlines is not None
-    sections = tuple(SECTIONS[name](evidence) for name in names if name != "beside" or kept)
+    absent = {name for name, there in (("beside", kept), ("external", evidence.cohort is not None)) if not there}
+    sections = tuple(SECTIONS[name](evidence) for name in names if name not in absent)
     if figures:
         return sections
     return tuple(replace(section, blocks=tuple(block for block in section.blocks if not isinstance(block, Figure)))

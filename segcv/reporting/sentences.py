@@ -125,6 +125,14 @@ SENTENCES: dict[str, str] = {
     "leak_table": "The same recipe under both splits, groups counting once",
     "no_leak_elsewhere": "Not known: these models were trained elsewhere.",
     "no_leak": "Not run. To see what a split that ignores groups would have claimed:",
+    # external
+    "external": "External cohort",
+    "no_external": "No external cohort was scored.",
+    "external_is": "{networks} frozen network(s) on {images} images of {groups} groups that no fold was cut from. "
+                   "{valid}",
+    "external_table": "Mean over groups of the cohort, each group counting once",
+    "external_drop": "From cross-validation to the cohort the score drops by {value}.",
+    "external_drops": "Cross-validated minus external; the groups of the two are independent, their variances add",
     # missing
     "missing": "What is missing",
     "none_missing": "Nothing: all {runs} runs ({folds} folds, {repeats} repeats, seeds {seeds}) are there.",

@@ -112,6 +112,13 @@ SENTENCES: dict[str, str] = {
     "leak_table": "同一训练方案在两种划分下的结果，各组权重相等",
     "no_leak_elsewhere": "未知：这些模型在别处训练。",
     "no_leak": "未运行。要查看忽略分组的划分会声称怎样的结果，请运行：",
+    # external
+    "external": "外部队列",
+    "no_external": "没有对外部队列评分。",
+    "external_is": "{networks} 个固定的网络，在未参与任何折划分的 {groups} 个组的 {images} 幅图像上。{valid}",
+    "external_table": "外部队列各组的均值，各组权重相等",
+    "external_drop": "从交叉验证到外部队列，得分下降 {value}。",
+    "external_drops": "交叉验证减去外部队列；两者的组相互独立，方差相加",
     # missing
     "missing": "缺失的内容",
     "none_missing": "没有缺失：全部 {runs} 次运行（{folds} 折，{repeats} 次重复，随机种子 {seeds}）都已完成。",

@@ -109,7 +109,8 @@ def summary_json(evidence: Evidence) -> dict[str, Any]:
     """The report's numbers for programs; undefined numbers are null in the file."""
     head: dict[str, Any] = {"marks": list(marks(evidence)), "leaking": evidence.leaking,
                             "known_groups": evidence.known_groups, "held_out_not_proven": evidence.unproven,
-                            "fingerprints": dict(evidence.fingerprints), "model": evidence.model}
+                            "fingerprints": dict(evidence.fingerprints), "model": evidence.model,
+                            "external": _json(evidence.cohort)}
     tail = {"notes": list(evidence.notes), "settings": dict(evidence.settings), "software": dict(evidence.software),
             "commands": list(evidence.commands)}
     if evidence.summary is not None:

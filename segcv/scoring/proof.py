@@ -25,16 +25,17 @@ class HeldOutProof:
     @property
     def said(self) -> str:
         """The proof in words."""
-        return f"training list: {len(self.trained)} of its {self.listed} names are images of the table"
+        return f"training list: {len(self.trained) or 'none'} of its {self.listed} names are images of the table"
 
 
 def check_held_out(scored: pd.DataFrame, images: pd.DataFrame, where: str, *, candidate: str, repeat: int, fold: int,
-                   seed: int) -> HeldOutProof:
+                   seed: int, external: bool = False) -> HeldOutProof:
     """What the training list of a run proves; `scored` are the rows of `images` it is scored on.
 
     `where`: a text file with an image a line, a CSV with image_id or image_path (and maybe fold, repeat, and role,
     of which `train` counts), or a JSON list of {"train": [...]}, one entry a fold; {fold}, {seed}, {repeat} and
     {candidate} in it are filled in. Names are image ids, paths, file names where these are unique, or source ids.
+    The list of an `external` cohort's model names none of its images; elsewhere that would be another way of writing.
 
     Raises:
         ScoreError: an image that is scored is in the list, or the list names no image of the table.
@@ -44,7 +45,7 @@ def check_held_out(scored: pd.DataFrame, images: pd.DataFrame, where: str, *, ca
         where = where.replace(f"{{{place}}}", str(value))
     names = _read(Path(where), repeat=repeat, fold=fold)
     trained = _known(names, images, where)
-    if not trained:
+    if not trained and not external:
         raise ScoreError(f"{where}: none of its {len(names)} names is an image of the table ({names[0]} is not one "
                          f"like {images['image_id'].iloc[0]}), so it proves nothing. Write image ids.")
     both = sorted(trained & set(scored["image_id"]))

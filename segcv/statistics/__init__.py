@@ -41,6 +41,7 @@ from segcv.statistics.candidates import (
     holm,
     rank_probabilities,
 )
+from segcv.statistics.cohort import Cohort, cohort
 from segcv.statistics.comparison import (
     Asked,
     Comparison,
@@ -115,14 +116,14 @@ from segcv.statistics.targets import equal_group_estimates, equal_row_estimates,
 
 __all__ = [
     "PARTS", "RESULTS", "SCORE_TABLE", "TARGETS", "THESE_MODELS", "THE_RECIPE", "Advice", "Asked", "Candidate",
-    "CandidatesComparison", "Comparison", "Components", "DecayCurve", "Design", "Diagnosis", "Estimate",
+    "CandidatesComparison", "Cohort", "Comparison", "Components", "DecayCurve", "Design", "Diagnosis", "Estimate",
     "FeatureTests", "FoldStatistics", "GroupProfile", "GroupScores", "GroupSums", "Jackknife", "LeakGap", "Mean",
     "Pair", "PermutationTest", "Plan", "Repeated", "RepeatedSums", "ResultsComparison", "ResultsSummary",
     "ScoredImages", "Sources", "Spread", "Summary", "Sums", "Variances", "advise", "averages_table",
-    "baseline_ladder", "bootstrap_t", "candidate", "check_complete", "check_one_sweep", "class_shares", "compare",
-    "compare_candidates", "compare_difference", "compare_results", "conformal_errors", "decay_curve", "decompose",
-    "designs", "detectable", "detectable_difference", "diagnose", "difficulty_stability", "drawn_groups",
-    "drawn_means", "drawn_repeated", "drawn_variances", "effect_spread", "effective_groups",
+    "baseline_ladder", "bootstrap_t", "candidate", "check_complete", "check_one_sweep", "class_shares", "cohort",
+    "compare", "compare_candidates", "compare_difference", "compare_results", "conformal_errors", "decay_curve",
+    "decompose", "designs", "detectable", "detectable_difference", "diagnose", "difficulty_stability",
+    "drawn_groups", "drawn_means", "drawn_repeated", "drawn_variances", "effect_spread", "effective_groups",
     "equal_group_estimates", "equal_row_estimates", "external_drop", "false_alarms", "feature_correlations",
     "feature_regression", "fold_differences", "fold_estimate", "fold_statistics", "fold_summary", "fold_table",
     "folds_differ", "frozen_estimates", "gaffke", "group_difference", "group_features", "group_pooled_scores",

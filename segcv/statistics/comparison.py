@@ -24,6 +24,7 @@ EXACT_UP_TO = 12           # groups: all 2^G signs are fewer than the draws
 BOUNDS = (-1.0, 1.0)
 FOLDS_SHARE = "folds share training images; shown for readers who expect it"
 CORRECTED = "variance corrected for shared training images (Nadeau & Bengio); low power"
+ONE_EACH = "one frozen model each: valid for these models, nothing is known about the recipes"
 ONLY_FOLDS = "one seed: only the folds say something about the recipes; run seed=0,1,2 for more power"
 
 
@@ -50,7 +51,7 @@ class Comparison:
     networks only, with a sign-flip test over groups. `fold_t` and `corrected_t` stand beside for readers who expect
     them. `detectable` is the smallest true difference these runs had found 8 times in 10 (`power`); `binds` says
     whether "groups" or "models" limit it ("unknown" with one column). Of one frozen model each (`frozen`) only
-    `these_models` is known.
+    `these_models` is known, and `difference` repeats it.
     """
 
     first: str
@@ -131,7 +132,7 @@ def comparison_of(difference: GroupScores, mean: Mean, fold_scores: Sequence[Flo
     corrected_t, corrected_p = _fold_test(by_fold, 1 / number + 1 / max(1.0, per_repeat - 1), what,
                                           "corrected resampled t", level, unit, CORRECTED)
     if frozen:
-        main = these_said.without_interval("one frozen model each: nothing is known about the recipes")
+        main = these_said.with_note(ONE_EACH)
         variance, df, p_value = mean.group_variance, mean.group_df, sign_p
     elif columns >= 2:
         variance, df = mean.variance, mean.df

@@ -17,7 +17,7 @@ FROM_FOLDS = "not over cross-validation folds, whose networks share training gro
 
 
 def frozen_estimates(
-    table: Table, *, unit: str = "score", level: float = 0.95, seed: int = 0,
+    table: Table, *, unit: str = "score", target: str = "equal_group", level: float = 0.95, seed: int = 0,
 ) -> tuple[Estimate, Estimate, Estimate, Estimate]:
     """Each group once, for this model: bootstrap-t, Student t, Gaffke, and Hoeffding where it is exact.
 
@@ -25,18 +25,18 @@ def frozen_estimates(
     """
     groups = table_groups(table)
     count = len(groups.group_ids)
-    drawn, plain, bounded, _ = equal_group_estimates(groups, unit=unit, target="equal_group", level=level, seed=seed,
+    drawn, plain, bounded, _ = equal_group_estimates(groups, unit=unit, target=target, level=level, seed=seed,
                                                      runs=groups.scores.shape[1])
     folds = max(len(np.unique(groups.fold[:, s])) for s in range(groups.scores.shape[1]))
     why = FROM_FOLDS if folds > 1 else SEVERAL if groups.scores.shape[1] > 1 else ""
     low, high = hoeffding(drawn.value, count, level=level) if not why else (np.nan, np.nan)
     return drawn, plain, bounded, Estimate(
-        drawn.value, low, high, level, f"Hoeffding over {count} groups", f"equal_group, {THESE_MODELS}", unit,
+        drawn.value, low, high, level, f"Hoeffding over {count} groups", f"{target}, {THESE_MODELS}", unit,
         groups=count, runs=groups.scores.shape[1], undefined=groups.undefined, note=why or ONE_FROZEN)
 
 
 def external_drop(
-    cross_validated: Table, external: Table, *, unit: str = "score", level: float = 0.95,
+    cross_validated: Table, external: Table, *, unit: str = "score", target: str = "equal_group", level: float = 0.95,
 ) -> Estimate:
     """Cross-validated mean minus the mean of a frozen model on an external cohort, each group once.
 
@@ -56,7 +56,8 @@ def external_drop(
     first, df = (one.variance, one.df) if known else (one.group_variance, one.group_df)
     variance = first + two.group_variance
     value = one.value - two.value
-    target = f"cross-validated ({THE_RECIPE if known else THESE_MODELS}) minus external (this frozen model)"
+    frozen = "this frozen model" if outside.scores.shape[1] == 1 else "these frozen models"
+    what = f"{target}, cross-validated ({THE_RECIPE if known else THESE_MODELS}) minus external ({frozen})"
     counts = (len(inside.group_ids), len(outside.group_ids))
     note, low, high, welch = "", np.nan, np.nan, np.nan
     if min(counts) < FEWEST_GROUPS:
@@ -66,7 +67,7 @@ def external_drop(
     else:
         welch = variance**2 / (first**2 / df + two.group_variance**2 / two.group_df)
         low, high = student_t(value, variance, welch, level=level, bounds=(-1.0, 1.0))
-    return Estimate(value, low, high, level, f"two samples of groups, df {welch:.1f}", target, unit, groups=sum(counts),
+    return Estimate(value, low, high, level, f"two samples of groups, df {welch:.1f}", what, unit, groups=sum(counts),
                     runs=inside.scores.shape[1], undefined=inside.undefined + outside.undefined, note=note)
 
 

@@ -31,6 +31,9 @@ def images_table(data: DataSettings, *, cache: Path, workers: int = 1, progress:
         ConfigError: a table and folders are both named, or one folder of two.
         TableError: the table or the folders cannot be read or paired.
     """
+    if data.external is not None:
+        raise ConfigError(f"data.external={data.external} is for python -m segcv.evaluate, which scores predictions "
+                          "on a cohort that no fold was cut from; data.table names the images here.")
     refuse_unused(data.annotations)
     if data.table is not None and (data.images is not None or data.masks is not None):
         raise ConfigError("data.table and data.images or data.masks are both given; name the table or the two folders.")

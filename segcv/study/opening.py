@@ -54,7 +54,7 @@ def split_folder(data: DataSettings, group: GroupSettings, split: SplitSettings,
     places = {key: str(Path(value).absolute()) if value else None
               for key, value in (("table", data.table), ("images", data.images), ("masks", data.masks),
                                  ("folds", split.table))}
-    settings = {"data": _effective(data, {"table", "images", "masks", "root", "name"}), "places": places,
+    settings = {"data": _effective(data, {"table", "images", "masks", "root", "name", "external"}), "places": places,
                 "group": asdict(group), "split": _effective(split, {"table"})}
     return splits / data_name(data) / f"{split.name}-{fingerprint([settings], length=8)}"
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
 import pandas as pd
 
-from segcv.errors import SegcvWarning
+from segcv.errors import ConfigError, SegcvWarning
 from segcv.groups import assign_groups
 from segcv.pixels import LabelMap, count_masks
 from segcv.settings import DataSettings, GroupSettings, SplitSettings
@@ -18,6 +18,7 @@ from segcv.study.naming import data_name, given_groups, images_table, labels_of
 from segcv.tables import IMAGE_PROFILE, Progress, make_once, quiet
 
 ELSEWHERE = "elsewhere"
+EXTERNAL = "external"           # a cohort that no fold was cut from
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ def open_truth(data: DataSettings, group: GroupSettings, *, cache: Path, workers
     Raises:
         SegcvError: the table, the label map or the groups cannot be had, or a mask cannot be read.
     """
+    data = with_cohort(data)
     images = given_groups(images_table(data, cache=cache, progress=progress), group)
     labels = labels_of(data, images)
     grouped = assign_groups(images, None, pattern=group.pattern, max_distance=None, folds=2)
@@ -50,18 +52,35 @@ def open_truth(data: DataSettings, group: GroupSettings, *, cache: Path, workers
     return Truth(data_name(data), labels, grouped, counted.masks, counted.data_id)
 
 
+def with_cohort(data: DataSettings) -> DataSettings:
+    """The same data settings with the external cohort, if one is named, as the table.
+
+    Raises:
+        ConfigError: the cohort and other data are both named.
+    """
+    if data.external is None:
+        return data
+    for name in ("table", "images", "masks"):
+        if (given := getattr(data, name)) is not None:
+            raise ConfigError(f"data.external={data.external} and data.{name}={given} are both given; the cohort is "
+                              "scored alone.")
+    return replace(data, table=data.external, external=None)
+
+
 def keep_roles(truth: Truth, roles: pd.DataFrame, *, data: DataSettings, group: GroupSettings,
                splits: Path) -> Split:
-    """The split folder of roles that models made elsewhere tell, written the first time."""
+    """The split folder of roles that models made elsewhere tell, written the first time; it keeps whether the images
+    are an external cohort."""
     split_id = split_id_of(truth.data_id, roles)
-    folder = splits / truth.name / f"{ELSEWHERE}-{split_id}"
-    make_once(folder, partial(_write, truth=truth, roles=roles, data=data, group=group, place=folder))
+    kind = ELSEWHERE if data.external is None else EXTERNAL
+    folder = splits / truth.name / f"{kind}-{split_id}"
+    make_once(folder, partial(_write, truth=truth, roles=roles, data=data, group=group, kind=kind, place=folder))
     return read_split(folder)
 
 
 def _write(beside: Path, *, truth: Truth, roles: pd.DataFrame, data: DataSettings, group: GroupSettings,
-           place: Path) -> None:
-    settings = {"data": asdict(data), "group": asdict(group), "split": {"name": ELSEWHERE},
+           kind: str, place: Path) -> None:
+    settings = {"data": asdict(data), "group": asdict(group), "split": {"name": kind},
                 "labels": truth.labels.to_json()}
     write_split(beside, images=truth.images, roles=roles, profile=IMAGE_PROFILE.empty(), masks=truth.masks,
                 data_id=truth.data_id, leaking=not groups_on_two_sides(roles).empty, settings=settings, seed=0,

@@ -78,7 +78,9 @@ def test_a_frozen_model_each_is_compared_over_groups_and_says_for_whom():
     found = compare(cohort, cohort.assign(score=cohort["score"] - .05 - .001 * (np.arange(12) % 5)))
 
     assert found.frozen and found.p_value == 2 / 4096
-    assert not found.difference.has_interval and found.these_models.has_interval
+    assert (found.difference.low, found.difference.high) == (found.these_models.low, found.these_models.high)
+    assert found.difference.target.endswith("these models") and "nothing is known about the recipes" in (
+        found.difference.note)
     assert found.verdict == "A better (these models, not their recipes)"
 
 

@@ -8,9 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from tiny_scores import tiny_scores
 from tiny_spread import tiny_spread
 
 from segcv.errors import ConfigError, TableError
+from segcv.statistics import (
+    cohort as cohort_of,
+)
 from segcv.statistics import (
     conformal_errors,
     equal_row_estimates,
@@ -18,6 +22,7 @@ from segcv.statistics import (
     frozen_estimates,
     hoeffding,
     paired_difference,
+    scored_images,
     table_groups,
 )
 
@@ -56,6 +61,17 @@ def test_the_drop_to_an_external_cohort_is_welchs_two_samples_of_groups():
     assert (found.low, found.high) == pytest.approx(tuple(theirs.confidence_interval(.95)))
     assert "these models" in found.target and "the recipe" in external_drop(
         tiny_spread(np.random.default_rng(1)), outside).target
+
+
+def test_a_cohort_that_has_folds_or_other_classes_is_refused():
+    scores, runs = tiny_scores()
+    frozen, once = tiny_scores(folds=1, names=list("abcdefghij"))
+
+    with pytest.raises(ConfigError, match="5 folds and 1 repeats: they are a cross-validation"):
+        cohort_of(scored_images(scores, runs=runs))
+    with pytest.raises(ConfigError, match="scores the classes class 0, class 1, class 2, the external cohort x, y, z"):
+        cohort_of(scored_images(frozen, runs=once, class_names=["x", "y", "z"]),
+                  inside=scored_images(scores, runs=runs))
 
 
 def test_a_cohort_that_shares_a_group_is_not_external():
