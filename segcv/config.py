@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import atexit
 import gc
-import re
+import os
 import shlex
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, TextIO, TypeVar, cast
 
 import hydra
 from hydra.core.config_store import ConfigStore
 from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException
 from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from segcv.errors import ConfigError, SegcvError, SegcvWarning
+from segcv.overrides import as_meant, refusal_of_error, refusal_of_typed
 from segcv.settings import (
     AggregateCommand,
     AuditCommand,
@@ -61,7 +62,6 @@ _EXAMPLES = {"fold": "0", "data.root": "FOLDER", "data.table": "images.csv", "sp
              "predictions": "FOLDER", "out": "FOLDER", "candidates": "[unet_small,unet_resnet18]", "model": "FOLDER",
              "images": "FOLDER", "image": "x.png", "served": "x.npy"}
 _TYPED = {name: {"model": "model_folder"} for name in ("predict", "check_serving")}     # Hydra knows a group conf/model
-_PLACES = re.compile(r"([\w.+@/-]+)=([^\"'{\[\s]*\{[a-z_]+\}.*)", re.DOTALL)      # setting=path/{place}.png
 
 
 sys.path.append(str(Path(__file__).parent / "launching"))       # Hydra finds launchers in a package hydra_plugins only
@@ -113,11 +113,19 @@ def command(name: str, *, refused: int = 1, plan: Callable[..., Any] | None = No
                                                       config_name=name)(main))
 
         def run() -> None:
-            typed_names = _TYPED.get(name, {})
-            sys.argv[1:] = [_with_places(_renamed(entry, typed_names)) for entry in sys.argv[1:]]
+            sys.argv[1:] = [as_meant(entry, _TYPED.get(name, {})) for entry in sys.argv[1:]]
+            raw = "HYDRA_FULL_ERROR" in os.environ
+            os.environ["HYDRA_FULL_ERROR"] = "1"       # Hydra hands its refusals on instead of printing them
+            schema = _COMMANDS[name]
             try:
-                _refuse_parts_of_nothing(name, sys.argv[1:])
+                if refusal := refusal_of_typed(sys.argv[1:], name, schema, conf_folder()):
+                    raise SystemExit(f"error: {refusal}")
                 started()
+            except (HydraException, OmegaConfBaseException) as error:
+                if raw:
+                    raise
+                print(f"error: {refusal_of_error(error, name, schema, conf_folder())}", file=sys.stderr)
+                raise SystemExit(refused) from None
             except SystemExit as stop:
                 if refused == 1 or stop.code in (None, 0) or isinstance(stop, Verdict):
                     raise
@@ -130,32 +138,6 @@ def command(name: str, *, refused: int = 1, plan: Callable[..., Any] | None = No
                     raise SystemExit(f"failed jobs of the sweep: {len(failed)}; the others are done:{listed}")
         return run
     return start
-
-
-def _refuse_parts_of_nothing(name: str, typed: Sequence[str]) -> None:
-    """Refuse `split.folds=3` where nothing is said of `split` itself and its default is null."""
-    given = {entry.split("=")[0].lstrip("+~") for entry in typed}
-    empty = [entry.name for entry in fields(_COMMANDS[name]) if entry.default is None]
-    for part in sorted(given):
-        whole = part.split(".")[0]
-        if "." in part and whole in empty and whole not in given:
-            raise SystemExit(f"error: {part} says something of {whole}, and no {whole} is named. Type also "
-                             f"{whole}=NAME (a file of conf/{whole}), or leave {part} out.")
-
-
-def _renamed(argument: str, names: Mapping[str, str]) -> str:
-    """What was typed, under the setting's own name where people type another."""
-    name, sign, value = argument.partition("=")
-    return f"{names[name]}{sign}{value}" if sign and name in names else argument
-
-
-def _with_places(argument: str) -> str:
-    """What was typed, quoted where Hydra would take a place such as {fold} in a path for the start of a mapping."""
-    found = _PLACES.fullmatch(argument)
-    if found is None:
-        return argument
-    text = found.group(2).replace('"', '\\"')
-    return f'{found.group(1)}="{text}"'
 
 
 @contextmanager

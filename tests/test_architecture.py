@@ -49,10 +49,10 @@ COMMANDS = {
     "sweep",
     "train",
 }
-SHARED_FILES = {"errors", "settings", "config"}       # beside the commands; rooms see only what ROOMS says
+SHARED_FILES = {"errors", "settings", "overrides", "config"}       # beside the commands; rooms see only what ROOMS says
 OWNERS = {                      # outside library -> the only places that import it
-    "hydra": {"config", "hydra_plugins"} | COMMANDS,
-    "omegaconf": {"config", "hydra_plugins"} | COMMANDS,
+    "hydra": {"config", "overrides", "hydra_plugins"} | COMMANDS,
+    "omegaconf": {"config", "overrides", "hydra_plugins"} | COMMANDS,
     "submitit": {"launching"},
     "ray": {"launching"},
     "rich": {"launching"},
