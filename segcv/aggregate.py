@@ -58,7 +58,7 @@ def evidence_of_results(settings: AggregateCommand) -> Evidence:
 def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -> Evidence:
     """What the scores of a sweep say, with the data and the split they stand on."""
     from segcv.reporting import Evidence
-    from segcv.statistics import summarise
+    from segcv.statistics import column_weights, summarise
     from segcv.sweeps import (
         kept_overrides,
         outlines_of,
@@ -85,6 +85,7 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
         train_scores=train_scores_of(runs, sweep), profile=split.profile,
         leaking=((scores_of(runs, leaking, split_of(leaking[0])), table_of(leaking))
                  if leaking and not split.known_groups else None),
+        weights=None if settings.report.weights is None else column_weights(split.images, settings.report.weights),
         target=target, level=settings.level, allow_missing=settings.allow_missing, overrides=typed,
         command=f"python -m segcv.{'evaluate' if first.trained_elsewhere else 'train'}")
     cohort = cohort_of(settings, sweep, split, scores)
@@ -213,6 +214,8 @@ def headlines(evidence: Evidence) -> list[str]:
             estimate = summary.mean
         proven = "  [held-out not proven]" if evidence.unproven else ""
         lines.append(f"{summary.candidate}: {number(estimate)}{proven}")
+        if isinstance(summary, Summary):
+            lines += [f"images by their weights: {number(each)}" for each in summary.targets.get("weighted", ())]
         lines += [f"Still to run: {text}" for text in summary.rest]
     if evidence.cohort is not None:
         found = evidence.cohort
@@ -240,6 +243,8 @@ def refuse_settings(settings: AggregateCommand) -> None:
         for name in ("config_id", "target", "external"):
             if getattr(settings, name) is not None:
                 raise ConfigError(f"{name}={getattr(settings, name)} has no effect on a results table.")
+        if settings.report.weights is not None:
+            raise ConfigError(f"report.weights={settings.report.weights} has no effect on a results table.")
 
 
 if __name__ == "__main__":

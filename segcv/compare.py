@@ -53,7 +53,7 @@ def evidence_of_results(settings: CompareCommand) -> ComparisonEvidence:
 def evidence_of_runs(settings: CompareCommand) -> ComparisonEvidence:
     """What the runs of the candidates say of each pair, with the groups and images that differ most."""
     from segcv.reporting import ComparisonEvidence, changed_images, pair_name
-    from segcv.statistics import candidate, check_complete, compare_candidates
+    from segcv.statistics import candidate, check_complete, column_weights, compare_candidates
     from segcv.sweeps import chosen_sweep, scores_of, split_of, table_of
 
     runs = Path(settings.runs)
@@ -66,7 +66,8 @@ def evidence_of_runs(settings: CompareCommand) -> ComparisonEvidence:
                        class_names=splits[name].class_names) for name, sweep in sweeps.items()]
     first = splits[settings.candidates[0]]
     found = compare_candidates(tried, metric=settings.metric, target=settings.target or first.target,
-                               level=settings.level, power=settings.power)
+                               level=settings.level, power=settings.power,
+                               weights=column_weights(first.images, settings.weights) if settings.weights else None)
     own = {each.name: own_tables(each, settings.metric) for each in tried}
     pairs = [(pair.overall.first, pair.overall.second) for pair in found.pairs]
     return ComparisonEvidence(
@@ -132,6 +133,10 @@ def said(evidence: ComparisonEvidence) -> list[str]:
             sure = (f"({one.difference.low:+.4f} to {one.difference.high:+.4f})" if one.difference.has_interval
                     else f"(no interval: {one.difference.note})")
             lines.append(f"{one.first} - {one.second}: {one.difference.value:+.4f} {sure}; {pair.verdict}")
+            if pair.weighted is not None:
+                also = pair.weighted
+                lines.append(f"images by their weights: {also.difference.value:+.4f} ({also.difference.low:+.4f} to "
+                             f"{also.difference.high:+.4f}), p {also.p_value:.4f}; {also.verdict}")
     if evidence.unproven:
         lines.append(f"held-out not proven: {', '.join(evidence.unproven)}")
     return [*lines, *(f"gate {name}: {text}" for name, text in evidence.gate.items())]
@@ -151,8 +156,8 @@ def refuse_settings(settings: CompareCommand) -> None:
         raise ConfigError(f"candidates=[{','.join(settings.candidates)}]: name two or more different ones.")
     if settings.results is None and settings.folds is not None:
         raise ConfigError(f"folds={settings.folds} has an effect with results=FILE only; runs know their folds.")
-    if settings.results is not None and (settings.target is not None or settings.gate is not None):
-        raise ConfigError("target and gate need runs; a table of fold scores supports neither.")
+    if settings.results is not None and (settings.target or settings.gate or settings.weights):
+        raise ConfigError("target, gate and weights need runs; a table of fold scores supports none of them.")
 
 
 if __name__ == "__main__":

@@ -314,6 +314,7 @@ class ReportSettings:
     html: bool = True                    # cv_report.html beside cv_report.md, one file that needs no other; and figures
     pictures: bool = True                # with html: small pictures of images worth looking at
     language: str = "en"                 # en, zh
+    weights: str | None = None           # column of the images table: what an image is worth; a weighted mean beside
 
 
 @dataclass
@@ -339,6 +340,7 @@ class CompareCommand:
     runs: str = "runs"
     metric: str = "iou"                  # iou, dice, precision, recall
     target: str | None = None            # default: the one that the split declared
+    weights: str | None = None           # column of the images table: a difference by what images are worth, beside
     level: float = 0.95
     power: float = 0.8                   # of the smallest difference that is called detectable
     gate: str | None = None              # better, not_worse (than the first): exit code 1 unless all others are

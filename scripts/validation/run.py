@@ -34,13 +34,13 @@ OVER_REPEATS = (Promise("equal-group mean, recipe, over repeats", equal_group_re
 def quick() -> Iterator[list[Found]]:
     quoted = tuple(promise for promise in PROMISES if promise.points is not None)
     yield coverage(quoted, worlds=WORLDS, groups=(8, 50), tables=200, seed=1, slack=3)
-    yield a_b_tests(tables=1_000, groups=(50,), seed=2, slack=3)
+    yield a_b_tests(tables=1_000, power_tables=1_000, groups=(50,), seed=2, slack=3)
     yield component_bias(tables=600, groups=(20,), seed=3, largest_error=.06)
     yield permutations(tables=200, groups=(20,), seed=5, slack=3)
 
 
 def full() -> Iterator[list[Found]]:
-    yield a_b_tests(tables=20_000, groups=(8, 20, 50, 200), seed=2, slack=0)
+    yield a_b_tests(tables=20_000, power_tables=100_000, groups=(8, 20, 50, 200), seed=2, slack=0)
     yield component_bias(tables=20_000, groups=(20, 50), seed=3, largest_error=.01)
     yield component_bias(tables=5_000, groups=(200,), seed=3, largest_error=.01)
     yield pivots(tables=1_000, groups=(20, 50), seed=4, slack=0)

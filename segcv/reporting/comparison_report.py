@@ -75,6 +75,7 @@ def comparison_json(evidence: ComparisonEvidence) -> dict[str, Any]:
 
 def _pair_json(pair: Pair) -> dict[str, Any]:
     whole = _comparison_json(pair.overall) | {"p_holm": pair.p_holm, "verdict": pair.verdict}
+    whole["weighted"] = None if pair.weighted is None else _comparison_json(pair.weighted)
     whole["false_alarms"] = None if pair.false_alarms is None else _comparison_json(pair.false_alarms)
     whole["classes"] = {name: _comparison_json(each) | {
         "p_holm": pair.class_p_holm[name], "verdict": pair.class_verdicts[name]} for name, each in pair.classes.items()}
@@ -116,6 +117,11 @@ def _answer(evidence: ComparisonEvidence) -> Section:
     blocks.append(Table("pairs", ("pair", "verdict", "difference", "p (Holm)", "smallest difference seen",
                                   "what limits", "groups", "columns"), tuple(rows),
                         why="too few groups or one column: see the tests"))
+    weighted = [pair.weighted for pair in evidence.found.pairs if pair.weighted is not None]
+    if weighted:
+        blocks.append(Table("weighted", ("pair", "difference", "p", "verdict"), tuple(
+            (text(pair_name(one.first, one.second)), estimate(one.difference), number(one.p_value), text(one.verdict))
+            for one in weighted), say("compare_weighted"), "too few groups"))
     blocks.append(Paragraph(say("compare_policy", images=evidence.found.without_class)))
     return Section(say("compare_answer"), tuple(blocks))
 

@@ -215,6 +215,7 @@ SENTENCES: dict[str, str] = {
     "filter_all": "all",
     # comparison
     "compare_title": "Comparison",
+    "compare_weighted": "When images count by their weights; not adjusted, and beside the verdict",
     "compare_answer": "Which is better?",
     "compare_pair": "{first} against {second}: {verdict}. Difference of {unit}: {value}. The smallest true difference "
                     "that these runs would have shown {power} times in 100 is {detectable}.",

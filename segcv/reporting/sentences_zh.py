@@ -198,6 +198,7 @@ SENTENCES: dict[str, str] = {
     "filter_all": "全部",
     # comparison
     "compare_title": "比较",
+    "compare_weighted": "图像按其权重计入时的差；未作校正，仅供与结论对照",
     "compare_answer": "哪个更好？",
     "compare_pair": "{first} 对 {second}：{verdict}。{unit} 之差：{value}。"
                     "这些运行在 100 次中有 {power} 次能显示的最小真实差异是 {detectable}。",

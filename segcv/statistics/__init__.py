@@ -113,6 +113,7 @@ from segcv.statistics.sources import Sources, group_features, sources_of
 from segcv.statistics.spread import Mean, Spread, detectable_difference, effect_spread, mean_of, row_mean_of, trace_df
 from segcv.statistics.summary import TARGETS, Summary, summarise
 from segcv.statistics.targets import equal_group_estimates, equal_row_estimates, weights_of
+from segcv.statistics.weighted import column_weights, compare_weighted
 
 __all__ = [
     "PARTS", "RESULTS", "SCORE_TABLE", "TARGETS", "THESE_MODELS", "THE_RECIPE", "Advice", "Asked", "Candidate",
@@ -121,19 +122,19 @@ __all__ = [
     "Pair", "PermutationTest", "Plan", "Repeated", "RepeatedSums", "ResultsComparison", "ResultsSummary",
     "ScoredImages", "Sources", "Spread", "Summary", "Sums", "Variances", "advise", "averages_table",
     "baseline_ladder", "bootstrap_t", "candidate", "check_complete", "check_one_sweep", "class_shares", "cohort",
-    "compare", "compare_candidates", "compare_difference", "compare_results", "conformal_errors", "decay_curve",
-    "decompose", "designs", "detectable", "detectable_difference", "diagnose", "difficulty_stability",
-    "drawn_groups", "drawn_means", "drawn_repeated", "drawn_variances", "effect_spread", "effective_groups",
-    "equal_group_estimates", "equal_row_estimates", "external_drop", "false_alarms", "feature_correlations",
-    "feature_regression", "fold_differences", "fold_estimate", "fold_statistics", "fold_summary", "fold_table",
-    "folds_differ", "frozen_estimates", "gaffke", "group_difference", "group_features", "group_pooled_scores",
-    "group_profile", "group_scores", "group_sums_of", "group_table", "grouping_verdict", "groups_differ",
-    "groups_of_images", "half_width", "hoeffding", "holm", "image_means", "interval_cautions",
-    "intraclass_correlation", "jackknife", "leak_gap", "mean_of", "missing_cells", "model_factor", "next_step",
-    "paired_difference", "percentile_estimates", "plan", "pooled_difference", "pooled_estimates", "product",
-    "rank_correlation", "rank_probabilities", "read_results", "repeated_sums", "repeated_variances",
-    "rest_commands", "results_table", "row_mean_of", "score_cautions", "scored_images", "sign_flip", "sources_of",
-    "spread_of", "spread_of_difference", "student_t", "summarise", "summarise_results", "sums_of_squares",
-    "table_groups", "trace_df", "train_beside_held_out", "training_distance", "trivial_baseline", "two_sided",
-    "undefined_table", "variances", "weights_of",
+    "column_weights", "compare", "compare_candidates", "compare_difference", "compare_results", "compare_weighted",
+    "conformal_errors", "decay_curve", "decompose", "designs", "detectable", "detectable_difference", "diagnose",
+    "difficulty_stability", "drawn_groups", "drawn_means", "drawn_repeated", "drawn_variances", "effect_spread",
+    "effective_groups", "equal_group_estimates", "equal_row_estimates", "external_drop", "false_alarms",
+    "feature_correlations", "feature_regression", "fold_differences", "fold_estimate", "fold_statistics",
+    "fold_summary", "fold_table", "folds_differ", "frozen_estimates", "gaffke", "group_difference",
+    "group_features", "group_pooled_scores", "group_profile", "group_scores", "group_sums_of", "group_table",
+    "grouping_verdict", "groups_differ", "groups_of_images", "half_width", "hoeffding", "holm", "image_means",
+    "interval_cautions", "intraclass_correlation", "jackknife", "leak_gap", "mean_of", "missing_cells",
+    "model_factor", "next_step", "paired_difference", "percentile_estimates", "plan", "pooled_difference",
+    "pooled_estimates", "product", "rank_correlation", "rank_probabilities", "read_results", "repeated_sums",
+    "repeated_variances", "rest_commands", "results_table", "row_mean_of", "score_cautions", "scored_images",
+    "sign_flip", "sources_of", "spread_of", "spread_of_difference", "student_t", "summarise", "summarise_results",
+    "sums_of_squares", "table_groups", "trace_df", "train_beside_held_out", "training_distance", "trivial_baseline",
+    "two_sided", "undefined_table", "variances", "weights_of",
 ]

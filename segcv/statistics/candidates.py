@@ -22,6 +22,7 @@ from segcv.statistics.pooled import pooled_difference, pooled_estimates
 from segcv.statistics.resampling import RANK_DRAWS, drawn_groups, drawn_means, group_sums_of
 from segcv.statistics.scored import Floats, ScoredImages, scored_images
 from segcv.statistics.targets import equal_group_estimates, equal_row_estimates
+from segcv.statistics.weighted import compare_weighted
 
 POLICY: Policy = "truth"
 MADE_WORSE = "{name} scores higher, but its false alarms are worse: not better"
@@ -42,6 +43,7 @@ class Candidate:
 class Pair:
     """One pair of candidates, overall and by class; false alarms beside it (rates: lower is better).
 
+    `weighted` is the overall difference when images count by given weights; the verdict is that of `overall`.
     `p_holm` is adjusted over the pairs, `class_p_holm` over classes and pairs. The verdicts use the adjusted values.
     """
 
@@ -53,6 +55,7 @@ class Pair:
     class_p_holm: dict[str, float]
     class_false_alarms: dict[str, Comparison]
     class_verdicts: dict[str, str]
+    weighted: Comparison | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,9 +97,11 @@ def candidate(
 
 def compare_candidates(
     candidates: Sequence[Candidate], *, metric: str = "iou", target: str = "equal_group", level: float = 0.95,
-    power: float = 0.8, seed: int = 0, draws: int = RANK_DRAWS,
+    power: float = 0.8, seed: int = 0, draws: int = RANK_DRAWS, weights: pd.Series | None = None,
 ) -> CandidatesComparison:
     """All pairs of candidates, paired by group, with Holm-adjusted p-values and rank probabilities.
+
+    `weights` (by image_id) opens a comparison beside in which images count by what they are worth.
 
     Raises:
         ConfigError: fewer than two candidates, two of one name, an unknown metric or target.
@@ -118,6 +123,13 @@ def compare_candidates(
         parts = _scored(one, two, number)
         return _compared(*parts, false_alarms, asked) if (parts[0].counts.truth == 0).any() else None
 
+    def weighted_of(one: Candidate, two: Candidate) -> Comparison | None:
+        if weights is None:
+            return None
+        tables = [group_scores(each.scored, row_scores(each.scored.counts)) for each in (one, two)]
+        return compare_weighted(group_difference(tables[0], tables[1], names=(one.name, two.name)), weights,
+                                Asked((one.name, two.name), "weighted", unit, level, power, seed))
+
     pairs = []
     for one, two in combinations(candidates, 2):
         named = list(enumerate(one.scored.class_names))
@@ -136,7 +148,8 @@ def compare_candidates(
             overall, float(p_holm), alarms, guarded_verdict(overall, float(p_holm), alarms, level=level), classes,
             {name: float(p) for name, p in p_class.items()}, class_alarms,
             {name: guarded_verdict(each, float(p_class[name]), class_alarms.get(name), level=level)
-             for name, each in classes.items()}))
+             for name, each in classes.items()},
+            weighted_of(*(each for each in candidates if each.name in (overall.first, overall.second)))))
     scores = {each.name: _own(each.scored, row_scores, target, unit, level, seed) for each in candidates}
     first = candidates[0]
     return CandidatesComparison(

@@ -22,6 +22,7 @@ from segcv.statistics.spread import Mean, Spread, binding, detectable_difference
 FLIPS = 9_999
 EXACT_UP_TO = 12           # groups: all 2^G signs are fewer than the draws
 BOUNDS = (-1.0, 1.0)
+BY_SIZE = ("equal_row", "weighted")      # groups count by their images, or by what these are worth
 FOLDS_SHARE = "folds share training images; shown for readers who expect it"
 CORRECTED = "variance corrected for shared training images (Nadeau & Bengio); low power"
 ONE_EACH = "one frozen model each: valid for these models, nothing is known about the recipes"
@@ -107,10 +108,12 @@ def compare_difference(difference: GroupScores, asked: Asked) -> Comparison:
     return comparison_of(difference, mean, fold_differences(difference, asked.target), asked)
 
 
-def comparison_of(difference: GroupScores, mean: Mean, fold_scores: Sequence[Floats], asked: Asked) -> Comparison:
+def comparison_of(difference: GroupScores, mean: Mean, fold_scores: Sequence[Floats], asked: Asked,
+                  weight: Floats | None = None) -> Comparison:
     """The comparison of two candidates from their differences and the mean difference with its variances.
 
-    `fold_scores` holds, for each repeat, the difference of each fold, seeds averaged.
+    `fold_scores` holds, for each repeat, the difference of each fold, seeds averaged; `weight` is what the groups
+    weigh where they count by size, their numbers of images when not given.
     """
     names, target, unit, level = asked.names, asked.target, asked.unit, asked.level
     count, columns = difference.scores.shape
@@ -125,7 +128,7 @@ def comparison_of(difference: GroupScores, mean: Mean, fold_scores: Sequence[Flo
         return Estimate(mean.value, *interval, level=level, method=method, target=f"{what}, {whom}", unit=unit,
                         groups=count, runs=columns, undefined=difference.undefined, note=why)
 
-    these, method, sign_p = _these_models(difference, mean, asked)
+    these, method, sign_p = _these_models(difference, mean, asked, weight)
     these_said = said(these, method, THESE_MODELS, few if count < FEWEST_GROUPS else "all groups differ by the same")
     number = len(by_fold)
     fold_t, fold_p = _fold_test(by_fold, 1 / number, what, "paired t over folds", level, unit, FOLDS_SHARE)
@@ -198,10 +201,11 @@ def two_sided(value: float, variance: float, df: float) -> float:
     return float(2 * special.stdtr(df, -abs(value) / np.sqrt(variance)))
 
 
-def fold_differences(difference: GroupScores, target: str) -> list[Floats]:
-    """Mean difference of each fold, seeds averaged; one array per repeat."""
+def fold_differences(difference: GroupScores, target: str, weight: Floats | None = None) -> list[Floats]:
+    """Mean difference of each fold, seeds averaged; one array per repeat. `weight` as in `comparison_of`."""
     found = []
-    weight = difference.images.astype(float) if target == "equal_row" else np.ones(len(difference.images))
+    if weight is None:
+        weight = difference.images.astype(float) if target in BY_SIZE else np.ones(len(difference.images))
     for r in np.unique(difference.repeat):
         at = np.flatnonzero(difference.repeat == r)
         number = np.unique(difference.fold[:, at[0]], return_inverse=True)[1]
@@ -210,16 +214,19 @@ def fold_differences(difference: GroupScores, target: str) -> list[Floats]:
     return found
 
 
-def _these_models(difference: GroupScores, mean: Mean, asked: Asked) -> tuple[tuple[float, float], str, float]:
+def _these_models(difference: GroupScores, mean: Mean, asked: Asked,
+                  weight: Floats | None) -> tuple[tuple[float, float], str, float]:
     count, target, level = len(difference.images), asked.target, asked.level
     if count < FEWEST_GROUPS:
         return NO_INTERVAL, "none", np.nan
-    share = difference.images / difference.images.sum() * count if target == "equal_row" else np.ones(count)
+    size = difference.images.astype(float) if weight is None else weight
+    share = size / size.sum() * count if target in BY_SIZE else np.ones(count)
     sign_p = sign_flip(share * difference.means, rng=np.random.default_rng(asked.seed))
     if asked.drawn and target in ("equal_group", "group_pooled"):
         return bootstrap_t(difference.means, level=level, rng=np.random.default_rng(asked.seed), bounds=BOUNDS), \
             "bootstrap-t over group differences", sign_p
-    method = {"equal_row": "CR2 over groups", "pooled": "delete-one-group jackknife"}.get(target, "t over groups")
+    method = "CR2 over groups" if target in BY_SIZE else "delete-one-group jackknife" if target == "pooled" else \
+        "t over groups"
     interval = student_t(mean.value, mean.group_variance, mean.group_df, level=level, bounds=BOUNDS)
     return interval, f"{method}, df {mean.group_df:.1f}", sign_p
 

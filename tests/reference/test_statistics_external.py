@@ -11,15 +11,18 @@ from scipy import stats
 from tiny_scores import tiny_scores
 from tiny_spread import tiny_spread
 
+from segcv import statistics
 from segcv.errors import ConfigError, TableError
 from segcv.statistics import (
-    cohort as cohort_of,
-)
-from segcv.statistics import (
+    Asked,
+    column_weights,
+    compare_difference,
+    compare_weighted,
     conformal_errors,
     equal_row_estimates,
     external_drop,
     frozen_estimates,
+    group_difference,
     hoeffding,
     paired_difference,
     scored_images,
@@ -68,9 +71,9 @@ def test_a_cohort_that_has_folds_or_other_classes_is_refused():
     frozen, once = tiny_scores(folds=1, names=list("abcdefghij"))
 
     with pytest.raises(ConfigError, match="5 folds and 1 repeats: they are a cross-validation"):
-        cohort_of(scored_images(scores, runs=runs))
+        statistics.cohort(scored_images(scores, runs=runs))
     with pytest.raises(ConfigError, match="scores the classes class 0, class 1, class 2, the external cohort x, y, z"):
-        cohort_of(scored_images(frozen, runs=once, class_names=["x", "y", "z"]),
+        statistics.cohort(scored_images(frozen, runs=once, class_names=["x", "y", "z"]),
                   inside=scored_images(scores, runs=runs))
 
 
@@ -151,3 +154,40 @@ def test_the_memoriser_risks_a_tenth_where_rows_are_split_and_a_half_where_entit
     assert risks[1].value == pytest.approx(.5, abs=4 * math.sqrt(.25 / 4_000))
     shared = paired_difference(entities, rows, what="entity minus row", unit="loss", level=.95, seed=0, runs=1)
     assert shared.low > .2
+
+
+def test_two_candidates_are_compared_by_what_images_are_worth():
+    """Weights 2 and 1 within a group of two images, groups alike: (2 · first + second) / 3 of the differences; equal
+    weights give the interval and the p-value of target equal_row. A group that weighs nothing has no part."""
+    one, two = (table_groups(tiny_spread(np.random.default_rng(n), images=(2,), columns=2)) for n in (0, 1))
+    apart = group_difference(one, two)
+    assert apart.image_ids is not None and apart.image_scores is not None and apart.image_group is not None
+    first = np.array([name.endswith("/0") for name in apart.image_ids])
+    y = apart.image_scores.mean(axis=1)
+
+    found = compare_weighted(apart, pd.Series(np.where(first, 2.0, 1.0), index=list(apart.image_ids)), Asked())
+    alike = compare_weighted(apart, pd.Series(3.0, index=list(apart.image_ids)), Asked())
+    without = compare_weighted(apart, pd.Series(np.where(apart.image_group == 0, 0.0, 1.0), list(apart.image_ids)),
+                               Asked())
+    rows = compare_difference(apart, Asked(target="equal_row"))
+
+    assert found is not None and found.difference.value == pytest.approx((2 * y[first].mean() + y[~first].mean()) / 3)
+    assert found.difference.target.startswith("A minus B, weighted")
+    assert alike is not None and alike.p_value == pytest.approx(rows.p_value)
+    assert (alike.difference.low, alike.difference.high) == pytest.approx((rows.difference.low, rows.difference.high))
+    assert alike.sign_flip_p == rows.sign_flip_p and alike.fold_p == pytest.approx(rows.fold_p)
+    assert without is not None and without.groups == rows.groups - 1
+    assert without.difference.value == pytest.approx(y[apart.image_group != 0].mean())
+
+
+@pytest.mark.parametrize(("column", "message"), [
+    ("worth", "weights=worth is not a column of the images table"),
+    ("blank", "image b has '', and every image needs a weight of zero or more"),
+    ("below", "image a has '-1'"),
+    ("same", "weights=same has no effect: every image has 2"),
+])
+def test_a_column_that_weighs_nothing_or_alike_is_refused(column: str, message: str):
+    images = pd.DataFrame({"image_id": ["a", "b"], "blank": ["1", ""], "below": ["-1", "1"], "same": ["2", "2.0"]})
+
+    with pytest.raises(ConfigError, match=message):
+        column_weights(images, column)
