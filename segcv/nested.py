@@ -46,7 +46,7 @@ def write_runs(evaluation: Evaluation, repeat: int, result: NestedResult) -> Non
     """The judged refits as runs of the candidate `name`, so that aggregate and compare take them like any others."""
     from segcv import __version__
     from segcv.metrics import majority_class
-    from segcv.recipes import class_pixels
+    from segcv.pixels import class_pixels
     from segcv.runs import FINISHED, RunKey, RunRecord, claimed, finished_folder
     from segcv.tables import fingerprint, write_json
     from segcv.training import chosen_device, environment

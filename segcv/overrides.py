@@ -13,6 +13,7 @@ from hydra.errors import MissingConfigException, OverrideParseException
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException, ValidationError
 
 _PLACES = re.compile(r"([\w.+@/-]+)=([^\"'{\[\s]*\{[a-z_]+\}.*)", re.DOTALL)      # setting=path/{place}.png
+_COMMAND = re.compile(r"(trainer\.command)=([^\"'].*)", re.DOTALL)                  # any words
 _KINDS = {"Integer": "a whole number", "Float": "a number", "Boolean": "true or false"}
 
 
@@ -20,7 +21,7 @@ def as_meant(argument: str, names: Mapping[str, str]) -> str:
     """What was typed, under the setting's own name where people type another, its places such as {fold} quoted."""
     name, sign, value = argument.partition("=")
     argument = f"{names[name]}{sign}{value}" if sign and name in names else argument
-    found = _PLACES.fullmatch(argument)      # Hydra would take a place for the start of a mapping
+    found = _COMMAND.fullmatch(argument) or _PLACES.fullmatch(argument)      # Hydra would read a place as a mapping
     if found is None:
         return argument
     text = found.group(2).replace('"', '\\"')

@@ -120,6 +120,14 @@ class TrainerSettings:
     channels_last: bool = True
     checkpoint_steps: int | None = None  # also save every n steps; always at the end of an epoch
     train_scores: bool = True            # score the training images too, to show beside the held-out score
+    command: str | None = None           # of trainer=command: somebody else's training; places {train_csv}, {out}, ...
+    predictions: str = ""                # the rest is of it, too: where in {out}, as test/{image_id}.png
+    kind: str = "labels"                 # labels, probabilities, logits
+    channels: str | None = None          # class axis: first, last; null: the only one that fits
+    predicted_values: Any = None         # ids, masks, or {stored value: class id} of predicted labels
+    volume_rows: str | None = None       # of volumes: the axis, x or y, that rows of masks follow
+    size: str = "refuse"                 # of predictions of another size than their mask: refuse, nearest, stretch
+    test_masks: bool = False             # {test_csv} has the held-out masks too; the run is marked: not proven
 
 
 @dataclass

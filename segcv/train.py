@@ -6,6 +6,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +19,13 @@ if TYPE_CHECKING:
 
     from segcv.launching import Job, Progress
     from segcv.runs import RunKey
+    from segcv.scoring import Reading
     from segcv.study import Study
-    from segcv.training import Fit, Seeds, StepInfo
+    from segcv.training import Seeds, StepInfo
 
+OF_A_PROGRAM = ("command", "predictions", "kind", "channels", "predicted_values", "volume_rows", "size", "test_masks",
+                "stopping", "validation_share", "validation_fold")
+FIRST_SHARED = OF_A_PROGRAM.index("stopping")          # from here on with our own training, too
 NOT_PART_OF_THE_CONFIG = ("fold", "seed", "repeat", "candidate", "runs", "splits", "cache", "workers", "device",
                          "probe")
 
@@ -68,7 +73,7 @@ def main(settings: TrainCommand) -> None:
         print(probed(settings, study, Path(settings.probe)))
         return
     folder = train(settings, study)
-    print(f"{folder}  (data {study.name}, {settings.candidate or settings.model.name}, fold {settings.fold}, "
+    print(f"{folder}  (data {study.name}, {named(settings)}, fold {settings.fold}, "
           f"seed {settings.seed})")
 
 
@@ -85,7 +90,8 @@ def train(settings: TrainCommand, study: Study) -> Path:
     from segcv.recipes import fit_recipe, score_recipe
     from segcv.runs import claimed, finished_folder
     from segcv.splits import fold_roles
-    from segcv.training import CHECKPOINT
+    from segcv.tables import HISTORY
+    from segcv.training import CHECKPOINT, chosen_device, environment
 
     rows = fold_roles(study.split, settings.repeat, settings.fold)
     key, config, recipe_id = identified(settings, study)
@@ -93,6 +99,8 @@ def train(settings: TrainCommand, study: Study) -> Path:
     if (done := finished_folder(runs, key)) is not None:
         print("Finished before, not run again:", end=" ")
         return done
+    if settings.trainer.command is not None:
+        return train_by_program(settings, study, rows)
     with claimed(runs, key) as working:
         started = time.monotonic()
         training = rows[rows["role"] == "train"].reset_index(drop=True)
@@ -108,10 +116,60 @@ def train(settings: TrainCommand, study: Study) -> Path:
         if settings.trainer.train_scores:
             score_recipe(settings, fitted.folder, training, labels=study.labels, run_id=key.run_id,
                          out=working / "train_scores", progress=progress_bar, what="scoring training images")
-        record(settings, study, key, fitted.fit, training, held_out, recipe_id=recipe_id, config=config, out=working,
-               seconds=time.monotonic() - started)
+        HISTORY.write(fitted.fit.history, working / "history.csv")
+        device = chosen_device(settings.device)
+        about = environment(device, threads=settings.threads) | {"nondeterministic": list(fitted.fit.nondeterministic)}
+        record(settings, study, key, training, held_out, recipe_id=recipe_id, config=config, out=working,
+               seconds=time.monotonic() - started, device=str(device), best_epoch=fitted.fit.best_epoch, about=about)
         (working / CHECKPOINT).unlink()
     return runs / key.run_id
+
+
+def train_by_program(settings: TrainCommand, study: Study, rows: pd.DataFrame) -> Path:
+    """The folder of the finished run of `trainer.command`, whose predictions are scored as those of `evaluate` are."""
+    import platform
+
+    from segcv import __version__
+    from segcv.programs import command_words, forget_predictions, hand_out, run_program, score_left
+    from segcv.runs import THEIRS, claimed
+
+    key, config, recipe_id = identified(settings, study)
+    trainer, runs, reading = settings.trainer, Path(settings.runs), reading_of(settings, study)
+    assert trainer.command is not None
+    with claimed(runs, key) as working:
+        started = time.monotonic()
+        training, held_out = (rows[rows["role"] == role].reset_index(drop=True) for role in ("train", "held_out"))
+        inside, inner = inner_rows(settings, study, training)
+        places = hand_out(working / THEIRS, inside, inner=inner, held_out=held_out, masks=trainer.test_masks)
+        forget_predictions(Path(places["out"]), held_out["image_id"].tolist())
+        cell = {"fold": f"{key.fold}", "seed": f"{key.seed}", "repeat": f"{key.repeat}"}
+        run_program(command_words(trainer.command, places | cell), log=working / "program.log",
+                    say=partial(print, end="", flush=True))
+        score_left(f"{places['out']}/{trainer.predictions}".rstrip("/"), study.split.images, study.split.roles, reading,
+                   candidate=key.candidate, repeat=key.repeat, fold=key.fold, seed=key.seed, run_id=key.run_id,
+                   out=working, workers=settings.workers, progress=progress_bar)
+        proven = "{train_csv}" in trainer.command and not trainer.test_masks
+        record(settings, study, key, training, held_out, recipe_id=recipe_id, config=config, out=working,
+               seconds=time.monotonic() - started, device="", best_epoch=-1,
+               proof="the program was given the training images of the split" if proven else "",
+               about={"versions": {"python": platform.python_version(), "segcv": __version__}})
+    return runs / key.run_id
+
+
+def reading_of(settings: TrainCommand, study: Study) -> Reading:
+    """How the predictions of a program are read."""
+    from segcv.pixels import predicted_coding
+    from segcv.scoring import PredictionForm, Reading, check_size_rule
+
+    trainer = settings.trainer
+    form = PredictionForm(trainer.kind, trainer.channels)
+    form.check_classes(study.labels.n_classes)
+    check_size_rule(trainer.size)
+    if trainer.kind != "labels" and trainer.predicted_values is not None:
+        raise ConfigError(f"trainer.predicted_values={trainer.predicted_values} has an effect with trainer.kind=labels "
+                          "only.")
+    coding = predicted_coding(study.labels, values=trainer.predicted_values)
+    return Reading(study.labels, coding, form, trainer.size, settings.data.max_pixels, volume_rows=trainer.volume_rows)
 
 
 def probed(settings: TrainCommand, study: Study, told: Path) -> str:
@@ -160,31 +218,30 @@ def inner_rows(settings: TrainCommand, study: Study,
     return training[~is_inner].reset_index(drop=True), training[is_inner].reset_index(drop=True)
 
 
-def record(settings: TrainCommand, study: Study, key: RunKey, fit: Fit, training: pd.DataFrame,
-           held_out: pd.DataFrame, *, recipe_id: str, config: dict[str, Any], out: Path, seconds: float) -> None:
-    """Write config, history and the run record; the record last, because it makes the run a run."""
+def record(settings: TrainCommand, study: Study, key: RunKey, training: pd.DataFrame, held_out: pd.DataFrame, *,
+           recipe_id: str, config: dict[str, Any], out: Path, seconds: float, device: str, best_epoch: int,
+           about: dict[str, Any], proof: str = "split") -> None:
+    """Write config and the run record; the record last, because it makes the run a run."""
     from segcv import __version__
     from segcv.metrics import majority_class
-    from segcv.recipes import class_pixels
+    from segcv.pixels import class_pixels
     from segcv.runs import FINISHED, RunRecord
-    from segcv.tables import HISTORY, write_json
-    from segcv.training import chosen_device, environment
+    from segcv.tables import write_json
 
     labelled = study.split.masks[study.split.masks["class_id"] >= 0].groupby("image_id")["pixels"].sum()
     pixels = class_pixels(study.split.masks, training, n_classes=study.labels.n_classes)
-    device = chosen_device(settings.device)
-    HISTORY.write(fit.history, out / "history.csv")
+    command = settings.trainer.command
     write_json(out / "config.json", {"settings": as_dict(settings), "config": config, "overrides": overrides()})
     RunRecord(
         run_id=key.run_id, candidate=key.candidate, config_id=key.config_id, recipe_id=recipe_id,
         data_id=study.split.data_id, split_id=study.split.split_id, split_name=settings.split.name,
         split_folder=str(study.split.folder.absolute()), leaking=study.split.leaking, repeat=key.repeat, fold=key.fold,
-        seed=key.seed, status=FINISHED, seconds=round(seconds, 2), device=str(device), threads=settings.threads,
-        code_version=__version__, model=settings.model.name, train_images=len(training),
+        seed=key.seed, status=FINISHED, seconds=round(seconds, 2), device=device,
+        threads=settings.threads if command is None else 0, code_version=__version__,
+        model=settings.model.name if command is None else f"a program ({command})", train_images=len(training),
         held_out_images=len(held_out), majority_class=majority_class(pixels),
         unlabelled_train_images=int((labelled.reindex(training["image_id"]).fillna(0) == 0).sum()),
-        best_epoch=fit.best_epoch,
-        environment=environment(device, threads=settings.threads) | {"nondeterministic": list(fit.nondeterministic)},
+        best_epoch=best_epoch, held_out_proof=proof, environment=about,
     ).write(out)
 
 
@@ -197,15 +254,25 @@ def identified(settings: TrainCommand, study: Study) -> tuple[RunKey, dict[str, 
     config["data"] = {"data_id": study.split.data_id, "nodata": settings.data.nodata}
     config["split"] = {"split_id": study.split.split_id}
     config["group"] = {}
+    if settings.trainer.command is not None:
+        config = {"trained": "by a program", "data": config["data"], "split": config["split"], "group": {},
+                  "trainer": {name: value for name, value in config["trainer"].items() if name in OF_A_PROGRAM}}
     recipe = {name: value for name, value in config.items() if name not in ("split", "group")}
-    key = RunKey(settings.candidate or settings.model.name.replace(":", "-"), fingerprint([config], length=8),
+    key = RunKey(named(settings), fingerprint([config], length=8),
                  settings.repeat, settings.fold, settings.seed)
     return key, config, fingerprint([recipe], length=8)
+
+
+def named(settings: TrainCommand) -> str:
+    """What is judged: the candidate's name."""
+    model = settings.model.name.replace(":", "-") if settings.trainer.command is None else "command"
+    return settings.candidate or model
 
 
 def refuse_settings(settings: TrainCommand) -> None:
     """Refuse what can be refused before anything is read."""
     trainer = settings.trainer
+    refuse_without_effect(settings)
     for name, number in vars(settings.optim).items():
         if isinstance(number, float) and not math.isfinite(number):
             raise ConfigError(f"optim.{name}={number} is not a number to train with.")
@@ -220,6 +287,28 @@ def refuse_settings(settings: TrainCommand) -> None:
         raise SplitError(f"trainer.validation_fold={trainer.validation_fold} is the test fold (fold={settings.fold}): "
                          "stopping on the fold that is reported makes its score too good. Choose another validation "
                          "fold, or leave it out and training groups are held out inside.")
+
+
+def refuse_without_effect(settings: TrainCommand) -> None:
+    """Refuse settings of our own training beside a program, and those of a program without one."""
+    usual, given = as_dict(TrainCommand(fold=settings.fold)), as_dict(settings)
+    trainer, usual_trainer = given["trainer"], usual["trainer"]
+    program = trainer["command"] is not None
+    changed = [f"trainer.{name}={value}" for name, value in trainer.items() if value != usual_trainer[name]
+               and (name not in OF_A_PROGRAM if program else name in OF_A_PROGRAM[:FIRST_SHARED])]
+    if program:
+        for part in ("model", "loss", "optim", "augment", "seeds", "prediction"):
+            changed += [f"{part}.{name}={value}" for name, value in given[part].items() if value != usual[part][name]]
+        changed += [f"{name}={given[name]}" for name in ("device", "threads", "probe") if given[name] != usual[name]]
+        if changed:
+            raise ConfigError(f"{changed[0]} has no effect on trainer.command: a program trains what and how it likes. "
+                              "Say it in the command.")
+        from segcv.programs import refuse_command
+
+        refuse_command(trainer["command"], early=settings.trainer.stopping == "early", seed=settings.seed,
+                       repeat=settings.repeat)
+    elif changed:
+        raise ConfigError(f"{changed[0]} has an effect with trainer=command only.")
 
 
 def step_bar(what: str) -> tuple[Callable[[StepInfo], None], Callable[[], None]]:

@@ -29,6 +29,7 @@ ROOMS = {                       # room -> rooms it may enter, by their doors
     "leakage": {"tables", "pixels", "groups", "splits", "metrics", "statistics", "runs"},
     "nesting": {"tables", "splits", "statistics"},
     "launching": {"tables"},
+    "programs": {"tables", "pixels", "scoring", "launching"},
     "candidates": {"tables", "study", "scoring", "nesting", "recipes", "launching", "runs", "settings"},
     "sweeps": {"tables", "pixels", "metrics", "runs", "splits", "scoring"},
     "reporting": {"tables", "metrics", "statistics"},

@@ -103,6 +103,9 @@ def refuse_settings(settings: NestedCommand, candidates: Mapping[str, NestedComm
     if not 0 <= settings.inner.calibration_share < 1:
         raise ConfigError(f"inner.calibration_share={settings.inner.calibration_share} must lie between 0 and 1.")
     for name, one in candidates.items():
+        if one.trainer.command is not None:
+            raise ConfigError(f"candidate {name}: trainer.command runs in python -m segcv.train only; here each "
+                              "candidate is fitted and calibrated by segcv.")
         if one.trainer.stopping != "fixed":
             raise ConfigError(f"candidate {name}: trainer.stopping={one.trainer.stopping} would hold out groups a "
                               "third time; a nested evaluation trains fixed epochs. Make their number part of the "

@@ -8,6 +8,7 @@ A job is a command line with a result file. `run_jobs` is the loop alone. Knows 
 are in hydra_plugins/.
 """
 
+from segcv.launching.alone import run_alone
 from segcv.launching.estimate import dry_run
 from segcv.launching.jobs import Ending, Engine, Job, Progress, last_lines
 from segcv.launching.leaving import Left, collect, leave_to_process, leave_to_slurm, left_sweeps
@@ -21,6 +22,6 @@ from segcv.launching.table import text_of
 
 __all__ = [
     "Ending", "Engine", "Job", "Left", "LocalEngine", "Progress", "RayEngine", "SlurmEngine", "collect", "dry_run",
-    "failures", "last_lines", "leave_to_process", "leave_to_slurm", "left_sweeps", "run_jobs", "stopping_signals",
-    "sweep", "sweep_home", "text_of", "usable_cores", "visible_gpus", "warnings_said",
+    "failures", "last_lines", "leave_to_process", "leave_to_slurm", "left_sweeps", "run_alone", "run_jobs",
+    "stopping_signals", "sweep", "sweep_home", "text_of", "usable_cores", "visible_gpus", "warnings_said",
 ]

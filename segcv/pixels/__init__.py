@@ -19,7 +19,7 @@ from segcv.pixels.moments import valid_pixels
 from segcv.pixels.pictures import picture_panels
 from segcv.pixels.predicted import PredictedCoding, predicted_coding
 from segcv.pixels.preprocessing import Preprocessing, fit_preprocessing
-from segcv.pixels.profile import Profile, changed_images, check_data, data_id, refuse_unlabelled
+from segcv.pixels.profile import Profile, changed_images, check_data, class_pixels, data_id, refuse_unlabelled
 from segcv.pixels.reading import read_image
 from segcv.pixels.volumes import read_volume
 from segcv.pixels.windows import OpenMask, open_mask
@@ -28,8 +28,8 @@ from segcv.pixels.writing import thumbnail, write_mask
 __all__ = [
     "FLIGHT_STRIP_CLASSES", "MAX_PIXELS", "AnnotationRules", "Conversion", "LabelMap", "Look", "MaskCounts",
     "OpenImage", "OpenMask", "PredictedCoding", "Preprocessing", "Profile", "annotation_rules", "annotations_id",
-    "changed_images", "check_data", "convert_annotations", "count_masks", "data_id", "fit_preprocessing",
-    "infer_label_map", "label_map", "labels_found", "look", "open_image", "open_mask", "picture_panels",
-    "predicted_coding", "read_image", "read_volume", "refuse_unlabelled", "thumbnail", "valid_pixels",
+    "changed_images", "check_data", "class_pixels", "convert_annotations", "count_masks", "data_id",
+    "fit_preprocessing", "infer_label_map", "label_map", "labels_found", "look", "open_image", "open_mask",
+    "picture_panels", "predicted_coding", "read_image", "read_volume", "refuse_unlabelled", "thumbnail", "valid_pixels",
     "write_flight_strips", "write_mask", "write_raster",
 ]

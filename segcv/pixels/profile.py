@@ -255,3 +255,11 @@ def _state(path: Path) -> str:
     """Size and time of change of a file."""
     found = path.stat()
     return f"{found.st_size}:{found.st_mtime_ns}"
+
+
+def class_pixels(masks: pd.DataFrame, rows: pd.DataFrame, *, n_classes: int) -> NDArray[np.int64]:
+    """Labelled pixels of each class in the masks of the rows, by MASK_PROFILE `masks`, times their count."""
+    times = rows.assign(train_count=rows.get("train_count", 1)).set_index("image_id")["train_count"]
+    mine = masks[masks["image_id"].isin(rows["image_id"]) & masks["class_id"].ge(0)]
+    counts = (mine["pixels"] * mine["image_id"].map(times)).groupby(mine["class_id"]).sum()
+    return np.asarray(counts.reindex(range(n_classes), fill_value=0).to_numpy())

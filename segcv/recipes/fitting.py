@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from segcv.pixels import LabelMap, fit_preprocessing
+from segcv.pixels import LabelMap, class_pixels, fit_preprocessing
 from segcv.settings import RecipeCommand
 from segcv.tables import Progress, quiet
 from segcv.training import Fit, ModelChoice, Seeds, StepInfo, Stopping, class_weights, fit, save_model
@@ -50,11 +47,3 @@ def fit_recipe(settings: RecipeCommand, rows: pd.DataFrame, *, labels: LabelMap,
                  max_pixels=settings.data.max_pixels, config_id=config_id, watch=watch)
     save_model(out / "model", fitted.network, choice=choice, labels=labels, preprocessing=preprocessing)
     return FittedRecipe(fitted, out / "model")
-
-
-def class_pixels(masks: pd.DataFrame, rows: pd.DataFrame, *, n_classes: int) -> NDArray[Any]:
-    """Labelled pixels of each class in the masks of the rows, by MASK_PROFILE `masks`, times their count."""
-    times = rows.assign(train_count=rows.get("train_count", 1)).set_index("image_id")["train_count"]
-    mine = masks[masks["image_id"].isin(rows["image_id"]) & masks["class_id"].ge(0)]
-    counts = (mine["pixels"] * mine["image_id"].map(times)).groupby(mine["class_id"]).sum()
-    return np.asarray(counts.reindex(range(n_classes), fill_value=0).to_numpy())

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from segcv.errors import ConfigError
 from segcv.metrics import brier, image_scores, majority_class, probability_histogram
 from segcv.nesting import OUTER, RoleRows
-from segcv.pixels import LabelMap, write_mask
-from segcv.recipes.fitting import class_pixels, fit_recipe
+from segcv.pixels import LabelMap, class_pixels, write_mask
+from segcv.recipes.fitting import fit_recipe
 from segcv.recipes.scoring import predicted
 from segcv.scoring import ScoreTables, counts_of, score_image
 from segcv.settings import NestedCommand

@@ -4,10 +4,10 @@
 checkpoint of one that is running, was killed or failed.
 """
 
-from segcv.runs.folders import claimed, find_failures, find_runs, finished_folder, working_folder
+from segcv.runs.folders import THEIRS, claimed, find_failures, find_runs, finished_folder, working_folder
 from segcv.runs.record import FAILED, FINISHED, RECORD, RunKey, RunRecord
 
 __all__ = [
-    "FAILED", "FINISHED", "RECORD", "RunKey", "RunRecord", "claimed", "find_failures", "find_runs", "finished_folder",
-    "working_folder",
+    "FAILED", "FINISHED", "RECORD", "THEIRS", "RunKey", "RunRecord", "claimed", "find_failures", "find_runs",
+    "finished_folder", "working_folder",
 ]

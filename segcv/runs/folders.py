@@ -12,6 +12,7 @@ from segcv.runs.record import FAILED, FINISHED, RECORD, RunKey, RunRecord
 from segcv.tables import held, read_json, write_json
 
 FAILURE = "failure.json"
+THEIRS = "program"              # in a run's folder: what another program keeps there; nothing of it is touched
 
 
 def finished_folder(runs: Path, key: RunKey) -> Path | None:
@@ -42,7 +43,8 @@ def claimed(runs: Path, key: RunKey) -> Iterator[Path]:
             raise RunError(f"{place} has just been finished by another process; there is nothing left to do.")
         working.mkdir(exist_ok=True)
         for left in working.rglob(".*"):                          # half-written files of a process that was killed
-            left.unlink()
+            if working / THEIRS not in left.parents:
+                left.unlink()
         try:
             (working / FAILURE).unlink(missing_ok=True)
             yield working

@@ -10,8 +10,7 @@ import pytest
 from tiny_images import square_image, write_squares
 
 from segcv.errors import TrainingError
-from segcv.pixels import fit_preprocessing, label_map
-from segcv.recipes import class_pixels
+from segcv.pixels import class_pixels, fit_preprocessing, label_map
 from segcv.splits import cut_roles
 from segcv.statistics import scored_images, trivial_baseline
 from segcv.training import Fit, fit, run_seeds
