@@ -123,7 +123,7 @@ def test_a_submitted_sweep_is_trained_and_collected(tmp_path: Path, data: Path):
     segcv(tmp_path, "sweep", "action=submit", "fold=0", "seed=0,1", f"data.table={data}", *TINY,
           "trainer.epochs=1", "hydra.launcher.gpus=[]", "hydra.launcher.slots=2")
     assert "at work" in segcv(tmp_path, "sweep")[0]
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while "at work" in segcv(tmp_path, "sweep")[0]:
         assert time.monotonic() < deadline
         time.sleep(1)

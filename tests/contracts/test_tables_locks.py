@@ -40,10 +40,8 @@ def test_a_held_lock_is_refused_with_its_holder(tmp_path: Path):
     process.kill()
     process.join()
 
-    started = time.monotonic()
     with held(tmp_path / "lock", what="the cell"):      # a killed holder leaves its note, and it does not count
         assert str(process.pid) not in owner(tmp_path / "lock")
-    assert time.monotonic() - started < 0.4
     assert owner(tmp_path / "lock") == ""
 
 
@@ -105,7 +103,7 @@ def test_a_holder_renews_its_note_and_takes_it_away(tmp_path: Path):
     note = tmp_path / "lock.owner"
     with held(tmp_path / "lock", what="the cell"):
         before = note.read_text()
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 60
         while note.read_text() in (before, ""):
             assert time.monotonic() < deadline
             time.sleep(0.01)

@@ -22,13 +22,13 @@ def run_and(act: str, folder: Path, behaviour: str) -> tuple[Progress, int]:
     states: list[Progress] = []
     sweep = threading.Thread(target=lambda: states.extend(run_jobs([tiny_job(folder, "job-0", behaviour, 0)], engine)))
     sweep.start()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while not events(folder):
         assert time.monotonic() < deadline
         time.sleep(0.05)
     (number,) = (path.name.split("_")[0] for path in (folder / "slurm").glob("*_submitted.pkl"))
     subprocess.run([*act.split(), number], check=True)
-    sweep.join(60)
+    sweep.join(300)
     assert not sweep.is_alive()
     return states[0], sum(event["what"] == "start" for event in events(folder))
 

@@ -27,7 +27,7 @@ from segcv.launching import (
 SWEEP = Path(__file__).parents[1] / "fault_sweep.py"
 
 
-def wait_until(what: Callable[[], object], seconds: float = 60) -> None:
+def wait_until(what: Callable[[], object], seconds: float = 300) -> None:
     deadline = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < deadline
