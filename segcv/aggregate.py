@@ -58,12 +58,12 @@ def evidence_of_results(settings: AggregateCommand) -> Evidence:
 def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -> Evidence:
     """What the scores of a sweep say, with the data and the split they stand on."""
     from segcv.reporting import Evidence
-    from segcv.statistics import column_weights, summarise
+    from segcv.statistics import column_weights, own_seeds, summarise
     from segcv.sweeps import (
         kept_overrides,
         outlines_of,
         probabilities_of,
-        rerun_command,
+        rerun_commands,
         scores_of,
         split_of,
         table_of,
@@ -87,6 +87,7 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
                  if leaking and not split.known_groups else None),
         weights=None if settings.report.weights is None else column_weights(split.images, settings.report.weights),
         target=target, level=settings.level, allow_missing=settings.allow_missing, overrides=typed,
+        own=settings.seeds is None and own_seeds(table_of(sweep)),
         command=f"python -m segcv.{'evaluate' if first.trained_elsewhere else 'train'}")
     cohort = cohort_of(settings, sweep, split, scores)
     marks: tuple[str, ...] = () if target == split.target else (
@@ -105,7 +106,7 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
         software=first.environment["versions"],
         fingerprints={"data_id": first.data_id, "split_id": first.split_id, "config_id": first.config_id,
                       "recipe_id": first.recipe_id},
-        commands=(rerun_command(typed, sweep), "python -m segcv.aggregate"), marks=marks,
+        commands=(*rerun_commands(typed, sweep), "python -m segcv.aggregate"), marks=marks,
         notes=split.notes, confusion=confusion_of(runs, sweep, split.class_names), planned=planned_of(summary),
         pictures=pictures_of(settings, sweep, split, summary.images, scores))
 

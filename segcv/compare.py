@@ -53,7 +53,7 @@ def evidence_of_results(settings: CompareCommand) -> ComparisonEvidence:
 def evidence_of_runs(settings: CompareCommand) -> ComparisonEvidence:
     """What the runs of the candidates say of each pair, with the groups and images that differ most."""
     from segcv.reporting import ComparisonEvidence, changed_images, pair_name
-    from segcv.statistics import candidate, check_complete, column_weights, compare_candidates
+    from segcv.statistics import candidate, check_complete, column_weights, compare_candidates, own_seeds
     from segcv.sweeps import chosen_sweep, scores_of, split_of, table_of
 
     runs = Path(settings.runs)
@@ -61,7 +61,8 @@ def evidence_of_runs(settings: CompareCommand) -> ComparisonEvidence:
     splits = {name: split_of(sweep[0]) for name, sweep in sweeps.items()}
     for name, sweep in sweeps.items():
         seeds = settings.seeds if settings.seeds is not None else sorted({record.seed for record in sweep})
-        check_complete(table_of(sweep), folds=splits[name].folds, repeats=splits[name].repeats, seeds=seeds)
+        check_complete(table_of(sweep), folds=splits[name].folds, repeats=splits[name].repeats, seeds=seeds,
+                       own=settings.seeds is None and own_seeds(table_of(sweep)))
     tried = [candidate(name, scores_of(runs, sweep, splits[name]), table_of(sweep),
                        class_names=splits[name].class_names) for name, sweep in sweeps.items()]
     first = splits[settings.candidates[0]]

@@ -11,6 +11,7 @@ from segcv.reporting.frames import estimates_table, frame_table, mapping_table
 from segcv.reporting.numbers import estimate_text, score_text
 from segcv.reporting.section import Block, Bullets, Commands, Paragraph, Section
 from segcv.reporting.sentences import say
+from segcv.statistics import Summary
 
 
 def trivial(evidence: Evidence) -> Section:
@@ -61,7 +62,7 @@ def missing(evidence: Evidence) -> Section:
         summary = evidence.summary
         absent, rest = summary.missing, summary.rest
         whole = say("none_missing", runs=summary.runs, folds=summary.folds, repeats=summary.repeats,
-                    seeds=_listed(summary.seeds))
+                    seeds=_listed(summary.seeds) + (", one a repeat" if _own_seeds(summary) else ""))
     else:
         absent = pd.concat([each.missing.assign(candidate=each.candidate) for each in evidence.results],
                            ignore_index=True)
@@ -96,6 +97,11 @@ def reproduce(evidence: Evidence) -> Section:
         blocks += [Paragraph(say("to_reproduce")), Commands(evidence.commands)]
     blocks.append(Paragraph(say("how_made", level=f"{100 * level:.0f} %")))
     return Section(say("reproduce"), tuple(blocks))
+
+
+def _own_seeds(summary: Summary) -> bool:
+    """Whether each repeat has a seed of its own, so that the grid is not repeats times seeds."""
+    return len(summary.seeds) > 1 and summary.runs + len(summary.missing) == summary.folds * summary.repeats
 
 
 def _listed(numbers: tuple[int, ...]) -> str:

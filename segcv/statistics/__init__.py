@@ -51,7 +51,7 @@ from segcv.statistics.comparison import (
     sign_flip,
     two_sided,
 )
-from segcv.statistics.complete import check_complete, check_one_sweep, missing_cells, rest_commands
+from segcv.statistics.complete import check_complete, check_one_sweep, missing_cells, own_seeds, rest_commands
 from segcv.statistics.components import PARTS, Components, decompose
 from segcv.statistics.diagnosis import Diagnosis, diagnose
 from segcv.statistics.estimate import THE_RECIPE, THESE_MODELS, Estimate
@@ -131,7 +131,7 @@ __all__ = [
     "group_features", "group_pooled_scores", "group_profile", "group_scores", "group_sums_of", "group_table",
     "grouping_verdict", "groups_differ", "groups_of_images", "half_width", "hoeffding", "holm", "image_means",
     "interval_cautions", "intraclass_correlation", "jackknife", "leak_gap", "mean_of", "missing_cells",
-    "model_factor", "next_step", "paired_difference", "percentile_estimates", "plan", "pooled_difference",
+    "model_factor", "next_step", "own_seeds", "paired_difference", "percentile_estimates", "plan", "pooled_difference",
     "pooled_estimates", "product", "rank_correlation", "rank_probabilities", "read_results", "repeated_sums",
     "repeated_variances", "rest_commands", "results_table", "row_mean_of", "score_cautions", "scored_images",
     "sign_flip", "sources_of", "spread_of", "spread_of_difference", "student_t", "summarise", "summarise_results",

@@ -11,10 +11,36 @@ from segcv.errors import RunError
 SHOWN = 12        # missing cells named one by one; more are counted
 
 
-def missing_cells(runs: pd.DataFrame, *, folds: int, repeats: int = 1, seeds: Sequence[int] = (0,)) -> pd.DataFrame:
+def own_seeds(runs: pd.DataFrame) -> bool:
+    """Whether every repeat that was run has one seed, and no two the same: a new partition with a new seed each.
+
+    >>> own_seeds(pd.DataFrame({"repeat": [0, 0, 1, 1], "fold": [0, 1, 0, 1], "seed": [0, 0, 1, 1]}))
+    True
+    """
+    columns = runs[["repeat", "seed"]].drop_duplicates() if "repeat" in runs else runs[["seed"]].assign(repeat=0)
+    return bool(columns["repeat"].nunique() > 1 and columns["repeat"].is_unique and columns["seed"].is_unique)
+
+
+def asked_columns(runs: pd.DataFrame, *, repeats: int, seeds: Sequence[int],
+                  own: bool) -> tuple[tuple[int, int], ...]:
+    """The passes (repeat, seed) of a grid: each repeat with each seed, or, with `own`, each with its own seed, a
+    repeat that was not run with the one of its number, or else the next that is free."""
+    if not own:
+        return tuple((r, s) for r in range(repeats) for s in sorted(set(map(int, seeds))))
+    known = dict(zip(map(int, runs["repeat"]), map(int, runs["seed"]), strict=True))
+    columns: list[tuple[int, int]] = []
+    for r in range(repeats):
+        taken = {*known.values(), *(s for _, s in columns)}
+        free = r if r not in taken else next(s for s in range(repeats + len(taken) + 1) if s not in taken)
+        columns.append((r, known.get(r, free)))
+    return tuple(columns)
+
+
+def missing_cells(runs: pd.DataFrame, *, folds: int, repeats: int = 1, seeds: Sequence[int] = (0,),
+                  own: bool = False) -> pd.DataFrame:
     """The cells (repeat, fold, seed) of the asked grid that no run fills, in that order.
 
-    A table without a column `repeat` is repeat 0.
+    A table without a column `repeat` is repeat 0. With `own` each repeat has its own seed, see `own_seeds`.
 
     >>> runs = pd.DataFrame({"fold": [0, 1], "seed": [0, 0]})
     >>> missing_cells(runs, folds=3).to_dict("records")
@@ -22,7 +48,8 @@ def missing_cells(runs: pd.DataFrame, *, folds: int, repeats: int = 1, seeds: Se
     """
     repeat = runs["repeat"] if "repeat" in runs else [0] * len(runs)
     there = set(zip(map(int, repeat), map(int, runs["fold"]), map(int, runs["seed"]), strict=True))
-    cells = [(r, k, s) for r in range(repeats) for k in range(folds) for s in sorted(set(map(int, seeds)))]
+    columns = asked_columns(runs, repeats=repeats, seeds=seeds, own=own)
+    cells = sorted((r, k, s) for r, s in columns for k in range(folds))
     absent = [cell for cell in cells if cell not in there]
     return pd.DataFrame(absent, columns=["repeat", "fold", "seed"], dtype="int64")
 
@@ -57,11 +84,11 @@ def rest_commands(missing: pd.DataFrame, *, overrides: str = "",
 
 def check_complete(
     runs: pd.DataFrame, *, folds: int, repeats: int = 1, seeds: Sequence[int] = (0,), allow_missing: bool = False,
-    overrides: str = "", command: str = "python -m segcv.train",
+    overrides: str = "", command: str = "python -m segcv.train", own: bool = False,
 ) -> pd.DataFrame:
     """The missing cells of a sweep that may be reported: none, or those of a first look, or those that are allowed.
 
-    A single finished run is a first look and passes with the rest listed.
+    A single finished run is a first look and passes with the rest listed. `own` as in `missing_cells`.
 
     Raises:
         RunError: cells are missing, some are there twice, or a cell lies outside the asked grid.
@@ -72,17 +99,18 @@ def check_complete(
     if len(twice):
         raise RunError(f"{_cell(twice.iloc[0], repeats)} is there more than once for one candidate; "
                        "keep one of the runs, or give them different candidate names.")
-    outside = cells[(cells["fold"] >= folds) | (cells["repeat"] >= repeats) | ~cells["seed"].isin(list(seeds))]
+    columns = asked_columns(cells, repeats=repeats, seeds=seeds, own=own)
+    outside = cells[(cells["fold"] >= folds) | ~pd.MultiIndex.from_frame(cells[["repeat", "seed"]]).isin(columns)]
     if len(outside):
         raise RunError(f"{_cell(outside.iloc[0], repeats)} was run but not asked for: the report is about {folds} "
                        f"folds, {repeats} repeat{'s' if repeats > 1 else ''} and seed={_listed(sorted(seeds))}. "
                        "Ask for it as well, or take the run away.")
-    missing = missing_cells(cells, folds=folds, repeats=repeats, seeds=seeds)
+    missing = missing_cells(cells, folds=folds, repeats=repeats, seeds=seeds, own=own)
     if len(missing) and not allow_missing and len(cells) != 1:
         named = ", ".join(_cell(row, repeats) for _, row in missing.head(SHOWN).iterrows())
         more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
         raise RunError(f"{named}{more} {'is' if len(missing) == 1 else 'are'} missing: {len(cells)} of "
-                       f"{folds * repeats * len(set(seeds))} runs are there, and their mean is not the mean of all. "
+                       f"{folds * len(columns)} runs are there, and their mean is not the mean of all. "
                        f"Run the rest: {' ; '.join(rest_commands(missing, overrides=overrides, command=command))} "
                        "(or report what is there, marked: allow_missing=true).")
     return missing

@@ -12,7 +12,7 @@ import pandas as pd
 from scipy import special
 
 from segcv.errors import RunError, SegcvWarning, TableError
-from segcv.statistics.complete import check_complete, check_one_sweep, rest_commands
+from segcv.statistics.complete import check_complete, check_one_sweep, own_seeds, rest_commands
 from segcv.statistics.estimate import THE_RECIPE, Estimate
 from segcv.statistics.folds import FoldStatistics, fold_cautions, fold_estimate, fold_statistics
 from segcv.statistics.intervals import student_t
@@ -115,7 +115,7 @@ def summarise_results(
     summaries = []
     for candidate, rows in table.groupby("candidate", sort=True):
         missing = check_complete(rows, folds=grid_folds, repeats=grid_repeats, seeds=grid_seeds,
-                                 allow_missing=allow_missing)
+                                 allow_missing=allow_missing, own=seeds is None and own_seeds(rows))
         said = fold_statistics(rows, rows["score"])
         cautions = fold_cautions(said)
         if len(missing):

@@ -108,18 +108,18 @@ def summarise(
     roles: pd.DataFrame | None = None, train_scores: pd.DataFrame | None = None,
     leaking: tuple[pd.DataFrame, pd.DataFrame] | None = None, metric: str = "iou", policy: Policy = "union",
     target: str = "equal_group", level: float = 0.95, seed: int = 0, allow_missing: bool = False,
-    overrides: str = "", command: str = "python -m segcv.train", profile: pd.DataFrame | None = None,
+    overrides: str = "", command: str = "python -m segcv.train", own: bool = False, profile: pd.DataFrame | None = None,
     weights: pd.Series | None = None, rungs: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]] | None = None,
 ) -> Summary:
     """The Summary of one candidate from its scores table and its runs (run_id, candidate, repeat, fold, seed, ids).
 
-    The asked grid is `folds` x `repeats` x `seeds`; one run alone is reported as a first look. Optional tables open
-    their parts: `masks` and `images` the class shares, `masks` and `roles` the trivial baseline, `train_scores` the
-    training scores, `leaking` (scores, runs of the same recipe under a random split) the leak gap, `profile` (of the
-    images) more group features, `weights` (by image_id) a weighted mean beside the targets, `rungs` (scores, runs by
-    name: an existing rule, a previous model) further baselines. `overrides` (what was typed for these runs) completes
-    the `command` for the rest. The order of rows does not matter; the same `seed` gives the same bytes. Cautions are
-    also warned, once each.
+    The asked grid is `folds` x `repeats` x `seeds` (`own`: each repeat has its own seed); one run alone is reported as
+    a first look. Optional tables open their parts: `masks` and `images` the class shares, `masks` and `roles` the
+    trivial baseline, `train_scores` the training scores, `leaking` (scores, runs of the same recipe under a random
+    split) the leak gap, `profile` (of the images) more group features, `weights` (by image_id) a weighted mean beside
+    the targets, `rungs` (scores, runs by name: an existing rule, a previous model) further baselines. `overrides` (what
+    was typed for these runs) completes the `command` for the rest. The order of rows does not matter; the same `seed`
+    gives the same bytes. Cautions are also warned, once each.
 
     Raises:
         ConfigError: an unknown metric, policy or target, or a level outside 0.5 to 1.
@@ -132,7 +132,7 @@ def summarise(
         names = ", ".join(sorted(runs["candidate"].unique()))
         raise ConfigError(f"A summary is about one candidate; these runs hold {names}.")
     missing = check_complete(runs, folds=folds, repeats=repeats, seeds=seeds, allow_missing=allow_missing,
-                             overrides=overrides, command=command)
+                             overrides=overrides, command=command, own=own)
     scored = scored_images(scores, runs=runs, class_names=class_names)
     unit = UNITS.get(metric, f"mean {metric}")
 

@@ -82,13 +82,18 @@ def kept_overrides(typed: Sequence[str]) -> str:
     return " ".join(shlex.quote(text) for text in typed if text.split("=")[0] not in cells)
 
 
-def rerun_command(overrides: str, sweep: Sweep) -> str:
-    """The command that makes these runs again."""
-    def listed(name: str) -> str:
-        return f"{name}={','.join(map(str, sorted({getattr(record, name) for record in sweep})))}"
-
+def rerun_commands(overrides: str, sweep: Sweep) -> tuple[str, ...]:
+    """The commands that make these runs again: one, or one a repeat where each repeat has its own seed."""
     if sweep[0].trained_elsewhere:
-        return f"python -m segcv.evaluate {overrides}".rstrip()
-    cells = [listed("fold"), *(listed(name) for name in ("seed", "repeat")
-                               if {getattr(record, name) for record in sweep} != {0})]
-    return " ".join(["python -m segcv.train -m", *cells, overrides]).rstrip()
+        return (f"python -m segcv.evaluate {overrides}".rstrip(),)
+    repeats = sorted({record.repeat for record in sweep})
+    columns = {(record.repeat, record.seed) for record in sweep}
+    own = len(columns) == len(repeats) == len({seed for _, seed in columns})
+    parts = [[record for record in sweep if record.repeat == r] for r in repeats] if own else [sweep]
+
+    def listed(part: Sweep, name: str) -> str:
+        return f"{name}={','.join(map(str, sorted({getattr(record, name) for record in part})))}"
+
+    return tuple(" ".join(["python -m segcv.train -m", listed(part, "fold"), *(
+        listed(part, name) for name in ("seed", "repeat") if {getattr(record, name) for record in part} != {0}),
+        overrides]).rstrip() for part in parts)

@@ -14,6 +14,7 @@ from segcv.statistics import (
     check_one_sweep,
     compare_results,
     missing_cells,
+    own_seeds,
     read_results,
     rest_commands,
     summarise_results,
@@ -144,3 +145,19 @@ def test_a_results_table_with_two_possible_scores_is_refused(tmp_path: Path):
     with pytest.raises(TableError, match="which column is the score"):
         read_results(tmp_path / "results.csv")
     assert read_results(tmp_path / "results.csv", score="dice")[0]["score"].tolist() == [.6, .5]
+
+
+def test_repeats_may_have_a_seed_each():
+    """By hand: repeats 0 and 1 of three with their own seeds, fold 1 of repeat 1 not run: (1, 1, 1), and repeat 2 with
+    seed 2. As a full grid of 3 repeats x 2 seeds x 2 folds, 9 of 12 cells would be missing."""
+    runs = pd.DataFrame({"repeat": [0, 0, 1], "fold": [0, 1, 0], "seed": [0, 0, 1]})
+
+    missing = missing_cells(runs, folds=2, repeats=3, own=own_seeds(runs))
+
+    assert own_seeds(runs) and list(missing.itertuples(index=False, name=None)) == [(1, 1, 1), (2, 0, 2), (2, 1, 2)]
+    assert rest_commands(missing) == ("python -m segcv.train fold=1 seed=1 repeat=1",
+                                      "python -m segcv.train -m fold=0,1 seed=2 repeat=2")
+    assert len(missing_cells(runs, folds=2, repeats=3, seeds=(0, 1))) == 9
+    assert not own_seeds(runs.assign(seed=0)) and not own_seeds(runs.assign(repeat=0))
+    with pytest.raises(RunError, match="3 of 6 runs are there"):
+        check_complete(runs, folds=2, repeats=3, own=True)
