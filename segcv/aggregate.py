@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from segcv.config import command, progress_bar
+from segcv.config import command, progress_bar, typed
 from segcv.errors import ConfigError, RunError
-from segcv.settings import TARGETS, AggregateCommand
+from segcv.settings import TARGETS, AggregateCommand, PlanCommand
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,38 +56,53 @@ def evidence_of_results(settings: AggregateCommand) -> Evidence:
 
 def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -> Evidence:
     """What the scores of a sweep say, with the data and the split they stand on."""
-    from segcv.reporting import Evidence
-    from segcv.statistics import column_weights, own_seeds, summarise
+    from segcv.reporting import SECOND_READER, Evidence
+    from segcv.statistics import column_weights, group_features, own_seeds, summarise
     from segcv.sweeps import (
+        confusion_of,
+        images_without,
         kept_overrides,
         outlines_of,
         probabilities_of,
+        read_excluded,
         rerun_commands,
+        rung_of,
         scores_of,
         split_of,
         table_of,
         train_scores_of,
+        without,
     )
     from segcv.tables import read_json
 
     runs = Path(settings.runs)
     first, split = sweep[0], split_of(sweep[0])
     config = read_json(runs / first.run_id / "config.json")
-    typed = kept_overrides(config["overrides"])
+    again = kept_overrides(config["overrides"])
     target = settings.target or split.target
-    scores = scores_of(runs, sweep, split)
+    every = scores_of(runs, sweep, split)
+    excluded = read_excluded(Path(settings.report.exclude), set(every["image_id"])) if settings.report.exclude else None
+    left_out = frozenset() if excluded is None else frozenset(excluded["image_id"])
+    scores = without(every, left_out)
+    refuse_empty_runs(scores, sweep, settings)
+    rungs = {name: rung_of(runs, name, scores, setting="report.baselines") for name in settings.report.baselines}
+    if settings.report.second_reader is not None:
+        rungs[SECOND_READER] = rung_of(runs, settings.report.second_reader, scores, setting="report.second_reader")
+    asked: dict[str, Any] = {
+        "folds": split.folds, "repeats": split.repeats, "class_names": split.class_names, "target": target,
+        "level": settings.level, "allow_missing": settings.allow_missing, "overrides": again,
+        "seeds": settings.seeds if settings.seeds is not None else sorted({record.seed for record in sweep}),
+        "own": settings.seeds is None and own_seeds(table_of(sweep)),
+        "command": f"python -m segcv.{'evaluate' if first.trained_elsewhere else 'train'}"}
+    images, trained = images_without(split, left_out), train_scores_of(runs, sweep)
     summary = summarise(
-        scores, table_of(sweep), folds=split.folds, repeats=split.repeats,
-        seeds=settings.seeds if settings.seeds is not None else sorted({record.seed for record in sweep}),
-        class_names=split.class_names, images=split.images, masks=split.masks[split.masks["class_id"] >= 0],
+        scores, table_of(sweep), images=images, masks=split.masks[split.masks["class_id"] >= 0],
         roles=split.roles if split.roles["role"].eq("train").any() else None,
-        train_scores=train_scores_of(runs, sweep), profile=split.profile,
-        leaking=((scores_of(runs, leaking, split_of(leaking[0])), table_of(leaking))
+        train_scores=None if trained is None else without(trained, left_out), profile=split.profile, rungs=rungs,
+        leaking=((without(scores_of(runs, leaking, split_of(leaking[0])), left_out), table_of(leaking))
                  if leaking and not split.known_groups else None),
-        weights=None if settings.report.weights is None else column_weights(split.images, settings.report.weights),
-        target=target, level=settings.level, allow_missing=settings.allow_missing, overrides=typed,
-        own=settings.seeds is None and own_seeds(table_of(sweep)),
-        command=f"python -m segcv.{'evaluate' if first.trained_elsewhere else 'train'}")
+        weights=None if settings.report.weights is None else column_weights(images, settings.report.weights), **asked)
+    plans = planned_of(summary)
     cohort = cohort_of(settings, sweep, split, scores)
     marks: tuple[str, ...] = () if target == split.target else (
         f"The primary target is {target}; the split declared {split.target} before scores existed.",)
@@ -99,15 +113,19 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
     return Evidence(
         summary=summary, source=f"{split.settings['data']['table'] or split.settings['data']['images'] or 'demo data'}",
         images=split.images, balance=balance_of(split), findings=findings_of(settings, split),
-        probabilities=probabilities_of(runs, sweep, split), outlines=outlines_of(runs, sweep, split),
-        cohort=cohort, split=split_facts(split),
+        probabilities=probabilities_of(runs, sweep, split, left_out=left_out),
+        outlines=outlines_of(runs, sweep, split, left_out=left_out), cohort=cohort,
+        split=split_facts(split),
         leaking=any(record.leaking for record in sweep), known_groups=split.known_groups,
         unproven=sum(not record.held_out_proof for record in sweep), model=first.model, settings=config["config"],
         software=first.environment["versions"],
         fingerprints={"data_id": first.data_id, "split_id": first.split_id, "config_id": first.config_id,
                       "recipe_id": first.recipe_id},
-        commands=(*rerun_commands(typed, sweep), "python -m segcv.aggregate"), marks=marks,
-        notes=split.notes, confusion=confusion_of(runs, sweep, split.class_names), planned=planned_of(summary),
+        commands=(*rerun_commands(again, sweep), f"python -m segcv.aggregate {typed()}".rstrip()), marks=marks,
+        notes=split.notes, confusion=confusion_of(runs, sweep, split.class_names, left_out=left_out),
+        planned=plans.get("planned"), compared=plans.get("compared"), effect_sd=PlanCommand.effect_sd,
+        features=group_features(images, profile=split.profile, shares=summary.shares),
+        excluded=excluded, with_excluded=None if excluded is None else headline_of(every, sweep, asked),
         pictures=pictures_of(settings, sweep, split, summary.images, scores))
 
 
@@ -135,33 +153,41 @@ def set_title(sweep: Sweep) -> str:
     return f"{sweep[0].candidate} (split {sweep[0].split_name})"
 
 
-def confusion_of(runs: Path, sweep: Sweep, class_names: Sequence[str]) -> pd.DataFrame:
-    """Pixels by true and predicted class over all runs."""
-    import pandas as pd
-
-    from segcv.scoring import read_confusion
-
-    cells = pd.concat([read_confusion(runs / record.run_id).groupby(["truth", "predicted"])["pixels"].sum()
-                       for record in sweep])
-    table: pd.DataFrame = cells.groupby(level=["truth", "predicted"]).sum().unstack("predicted", fill_value=0)
-    wanted = [*range(len(class_names)), *([-1] if -1 in table.columns else [])]
-    table = table.reindex(index=range(len(class_names)), columns=wanted, fill_value=0)
-    table.index = pd.Index(class_names)
-    table.columns = pd.Index([*class_names, *(["no class"] if -1 in wanted else [])])
-    return table
+def refuse_empty_runs(scores: pd.DataFrame, sweep: Sweep, settings: AggregateCommand) -> None:
+    """Refuse a list of images to leave out that leaves a run without any."""
+    empty = sorted({record.run_id for record in sweep} - set(scores["run_id"]))
+    if empty:
+        raise RunError(f"report.exclude={settings.report.exclude} leaves {empty[0]} without one scored image. Leave "
+                       "fewer out; a fold that nobody scores is no cross-validation.")
 
 
-def planned_of(summary: Summary) -> Plan | None:
-    """What more groups and seeds would show, where the pilot knows how much models vary."""
-    from segcv.statistics import plan, spread_of
+def headline_of(scores: pd.DataFrame, sweep: Sweep, asked: dict[str, Any]) -> Estimate:
+    """The headline of these scores alone."""
+    import warnings
+
+    from segcv.statistics import summarise
+    from segcv.sweeps import table_of
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")              # said of the numbers that are reported; this one stands beside
+        return summarise(scores, table_of(sweep), **asked).headline
+
+
+def planned_of(summary: Summary) -> dict[str, Plan]:
+    """What more groups and seeds would show of this recipe, and of it beside one like it; empty where unknown."""
+    from segcv.statistics import plan, spread_of, spread_of_difference
 
     components = summary.sources.components["equal_group"] if summary.sources is not None else None
     if components is None or components.groups < 5:
-        return None
+        return {}
     try:
-        return plan(spread_of(components), groups=components.groups, columns=components.columns, level=summary.level)
+        own = spread_of(components)
+        pair = spread_of_difference(own, effect_sd=PlanCommand.effect_sd)
+        return {name: plan(spread, groups=components.groups, columns=components.columns, level=summary.level,
+                           question=question)
+                for name, spread, question in (("planned", own, "recipe"), ("compared", pair, "comparison"))}
     except (RunError, ConfigError):
-        return None
+        return {}
 
 
 def pictures_of(settings: AggregateCommand, sweep: Sweep, split: Split, images: pd.DataFrame,
@@ -241,11 +267,12 @@ def refuse_settings(settings: AggregateCommand) -> None:
     if settings.results is None and settings.folds is not None:
         raise ConfigError(f"folds={settings.folds} has an effect with results=FILE only; runs know their folds.")
     if settings.results is not None:
-        for name in ("config_id", "target", "external"):
-            if getattr(settings, name) is not None:
-                raise ConfigError(f"{name}={getattr(settings, name)} has no effect on a results table.")
-        if settings.report.weights is not None:
-            raise ConfigError(f"report.weights={settings.report.weights} has no effect on a results table.")
+        given = {name: getattr(settings, name) for name in ("config_id", "target", "external")} | {
+            f"report.{name}": getattr(settings.report, name) or None for name in
+            ("baselines", "second_reader", "exclude", "weights")}
+        for name, value in given.items():
+            if value is not None:
+                raise ConfigError(f"{name}={value} has no effect on a results table.")
 
 
 if __name__ == "__main__":

@@ -323,6 +323,9 @@ class ReportSettings:
     pictures: bool = True                # with html: small pictures of images worth looking at
     language: str = "en"                 # en, zh
     weights: str | None = None           # column of the images table: what an image is worth; a weighted mean beside
+    baselines: list[str] = field(default_factory=list)     # candidates (or run folders) of rules and earlier models
+    second_reader: str | None = None     # candidate (or run folder) of a second reader's masks: what people reach
+    exclude: str | None = None           # CSV with image_id and reason: left out of all numbers, and said
 
 
 @dataclass

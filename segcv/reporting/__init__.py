@@ -1,8 +1,9 @@
-"""Evidence to Sections to a report: markdown now, other formats from the same sections. No image is opened here.
+"""Evidence to Sections to a report: markdown and one HTML page from the same sections. No image is opened here.
 
-`write_report(folder, evidence)` writes cv_report.md, tables/*.csv and summary.json.
+`write_report(folder, evidence)` writes cv_report.md, cv_report.html, figures/, tables/*.csv and summary.json.
 """
 
+from segcv.reporting.answer import SECOND_READER
 from segcv.reporting.comparison_report import ComparisonEvidence, changed_images, pair_name, write_comparison
 from segcv.reporting.evidence import Evidence
 from segcv.reporting.html import html_page
@@ -14,8 +15,10 @@ from segcv.reporting.section import (
     Bullets,
     Cell,
     Commands,
+    Facts,
     Figure,
     Gallery,
+    Headline,
     Paragraph,
     Picture,
     Section,
@@ -25,8 +28,8 @@ from segcv.reporting.sections import RESULT_SECTIONS, SECTIONS, report_sections
 from segcv.reporting.writing import REPORT, SUMMARY, summary_json, write_report
 
 __all__ = [
-    "REPORT", "RESULT_SECTIONS", "SECTIONS", "SUMMARY", "Block", "Bullets", "Cell", "Commands",
-    "ComparisonEvidence", "Evidence", "Figure", "Gallery", "NestedEvidence", "Paragraph", "Picture", "Section",
-    "Table", "cell_text", "changed_images", "escaped", "estimate_text", "html_page", "page", "pair_name",
-    "report_sections", "summary_json", "write_comparison", "write_nested_report", "write_report",
+    "REPORT", "RESULT_SECTIONS", "SECOND_READER", "SECTIONS", "SUMMARY", "Block", "Bullets", "Cell", "Commands",
+    "ComparisonEvidence", "Evidence", "Facts", "Figure", "Gallery", "Headline", "NestedEvidence", "Paragraph",
+    "Picture", "Section", "Table", "cell_text", "changed_images", "escaped", "estimate_text", "html_page", "page",
+    "pair_name", "report_sections", "summary_json", "write_comparison", "write_nested_report", "write_report",
 ]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from segcv.reporting.answer import short_name
+from segcv.reporting.about_leaks import said_of_audit
+from segcv.reporting.answer import near_duplicates, short_name
 from segcv.reporting.evidence import Evidence
+from segcv.reporting.figures import weight_figure
 from segcv.reporting.frames import frame_table, mapping_table
 from segcv.reporting.numbers import estimate_text, number_text, percent_text
 from segcv.reporting.section import Block, Bullets, Paragraph, Section
@@ -29,6 +31,10 @@ def data(evidence: Evidence) -> Section:
             effective=f"{profile.effective:.1f}")))
         blocks.append(Paragraph(say("icc", icc=estimate_text(profile.icc), verdict=profile.verdict,
                                     effect=number_text(round(profile.design_effect, 1)))))
+        blocks.append(weight_figure(summary))
+        blocks += [Paragraph(line) for line in (*_alike(images), said_of_audit(evidence))]
+        if evidence.excluded is not None:
+            blocks.append(frame_table(evidence.excluded, name="excluded", title=say("excluded_table")))
         if summary.shares is not None:
             shown = summary.shares.assign(group_id=summary.shares["group_id"].replace("", say("all_groups")))
             blocks.append(frame_table(shown, name="class_shares", title=say("shares"), why=say("why_shares"),
@@ -46,6 +52,14 @@ def split(evidence: Evidence) -> Section:
     else:
         blocks.append(Paragraph(say("no_balance")))
     return Section(say("split"), tuple(blocks))
+
+
+def _alike(images: pd.DataFrame | None) -> list[str]:
+    """How many images were tied to another because the two look alike."""
+    if images is None or "group_evidence" not in images:
+        return []
+    alike = near_duplicates(images)
+    return [say("alike", images=alike) if alike else say("none_alike")]
 
 
 def _formed(images: pd.DataFrame | None) -> list[Block]:

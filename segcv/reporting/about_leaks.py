@@ -29,3 +29,13 @@ def audit(evidence: Evidence) -> Section:
 def certain_leaks(evidence: Evidence) -> int:
     """How many certain leaks the audit found."""
     return 0 if evidence.findings is None else int(evidence.findings["severity"].eq(FAIL).sum())
+
+
+def said_of_audit(evidence: Evidence) -> str:
+    """One sentence for the data card: how many findings of which weight, or that nobody looked."""
+    if evidence.findings is None:
+        return say("audit_not_run")
+    if evidence.findings.empty:
+        return say("audit_clean")
+    found = evidence.findings["severity"].value_counts()
+    return say("audit_counts", **{name: int(found.get(name, 0)) for name in ("fail", "warn", "note")})

@@ -8,6 +8,9 @@ from segcv.reporting.frames import frame_table
 from segcv.reporting.numbers import estimate_text, score_text
 from segcv.reporting.section import Block, Bullets, Gallery, Paragraph, Section
 from segcv.reporting.sentences import say
+from segcv.statistics import Summary
+
+SOFTWARE = ("segcv", "python", "torch", "numpy", "scipy")
 
 
 def confusion(evidence: Evidence) -> Section:
@@ -36,12 +39,26 @@ def limits(evidence: Evidence) -> Section:
     blocks: list[Block] = [Bullets(tuple(told))]
     summary = evidence.summary
     if summary is not None:
-        headline = summary.headline
-        repeats = say("once") if summary.repeats == 1 else say("times", number=summary.repeats)
-        blocks += [Paragraph(say("methods"), strong=False), Paragraph(say(
-            "methods_text", folds=summary.folds, groups=summary.profile.groups, images=summary.profile.images,
-            repeats=repeats, seeds=", ".join(map(str, summary.seeds)), split=evidence.split.get("name", ""),
-            target=summary.target, unit=headline.unit, policy=summary.policy, value=estimate_text(headline),
-            method=headline.method, sd=score_text(summary.fold_statistics.sd_over_folds),
-            version=evidence.software.get("segcv", "")))]
+        blocks += [Paragraph(say("methods")), Paragraph(methods(evidence, summary))]
     return Section(say("limits"), tuple(blocks))
+
+
+def methods(evidence: Evidence, summary: Summary) -> str:
+    """Design, target, intervals and software as sentences of a paper."""
+    headline, versions = summary.headline, evidence.software
+    design = "leaking" if evidence.leaking else "known" if evidence.known_groups else "groups"
+    said = [
+        say("methods_design", folds=summary.folds, groups=summary.profile.groups, images=summary.profile.images,
+            repeats=say("once") if summary.repeats == 1 else say("times", number=summary.repeats),
+            seeds=", ".join(map(str, summary.seeds)), split=evidence.split.get("name", "n/a"),
+            design=say(f"methods_{design}")),
+        say("methods_target", target=summary.target, unit=headline.unit, policy=summary.policy,
+            value=estimate_text(headline), method=headline.method or "n/a", bounded=estimate_text(summary.bounded),
+            bound=summary.bounded.method or "n/a", sd=score_text(summary.fold_statistics.sd_over_folds))]
+    if summary.recipe.has_interval:
+        said.append(say("methods_recipe", value=estimate_text(summary.recipe), method=summary.recipe.method))
+    if evidence.excluded is not None and evidence.with_excluded is not None:
+        said.append(say("methods_excluded", images=len(evidence.excluded), value=estimate_text(evidence.with_excluded)))
+    shown = ", ".join(f"{name} {versions[name]}" for name in SOFTWARE if name in versions)
+    ids = ", ".join(f"{name} {value}" for name, value in evidence.fingerprints.items() if name != "recipe_id")
+    return " ".join([*said, say("methods_software", software=shown or "segcv", ids=ids or "n/a")])

@@ -6,25 +6,37 @@ import re
 
 import pandas as pd
 
+from segcv.reporting.answer import SECOND_READER, second_reader
 from segcv.reporting.evidence import Evidence
 from segcv.reporting.frames import estimates_table, frame_table, mapping_table
 from segcv.reporting.numbers import estimate_text, score_text
-from segcv.reporting.section import Block, Bullets, Commands, Paragraph, Section
-from segcv.reporting.sentences import say
+from segcv.reporting.section import Block, Bullets, Commands, Paragraph, Section, Table, estimate, text
+from segcv.reporting.sentences import column, say
 from segcv.statistics import Summary
 
 
 def trivial(evidence: Evidence) -> Section:
-    """The model beside a predictor that looks at nothing, fold by fold and by group."""
+    """The ladder from a predictor that looks at nothing to a second reader, then the trivial one fold by fold."""
     summary = evidence.summary
-    if summary is None or summary.trivial_folds is None or summary.above_trivial is None:
+    if summary is None:
         return Section(say("trivial"), (Paragraph(say("no_trivial")),))
+    rungs = sorted(summary.ladder, key=lambda rung: rung[0] == SECOND_READER)
+    rows = tuple((text(name), estimate(own), text("–") if above is None else estimate(above))
+                 for name, own, above in rungs)
+    blocks: list[Block] = [
+        Table("ladder", (say("rung"), say("rung_score"), say("rung_gain")), rows, say("ladder"),
+              "see the note of each"),
+        Paragraph(say("ladder_read"))]
+    if second_reader(summary) is None:
+        blocks.append(Paragraph(say("no_reader")))
+    if summary.trivial_folds is None or summary.above_trivial is None:
+        return Section(say("trivial"), (*blocks, Paragraph(say("no_trivial"))))
     places = ["repeat", "fold", "seed"]
     both = summary.fold_table[[*places, "miou_pooled", "mdice_pooled"]].merge(
         summary.trivial_folds[[*places, "miou_pooled", "mdice_pooled"]], on=places, suffixes=("", " trivial"))
     both = both.rename(columns={"miou_pooled trivial": "mIoU trivial", "mdice_pooled trivial": "mean Dice trivial"})
     return Section(say("trivial"), (
-        frame_table(both, name="trivial", title=say("trivial_folds"), why=say("why_run")),
+        *blocks, frame_table(both, name="trivial", title=say("trivial_folds"), why=say("why_run")),
         Paragraph(say("trivial_difference", value=estimate_text(summary.above_trivial)))))
 
 
@@ -33,8 +45,9 @@ def train(evidence: Evidence) -> Section:
     summary = evidence.summary
     if summary is None or summary.train is None:
         return Section(say("train"), (Paragraph(say("no_train")),))
-    blocks: list[Block] = [frame_table(summary.train, name="train", title=say("train_table"), why=say("why_run"))]
-    blocks += [Paragraph(say("train_gap", gap=score_text(float(rows["gap"].mean())), score=name))
+    named = summary.train.assign(score=summary.train["score"].map(column))
+    blocks: list[Block] = [frame_table(named, name="train", title=say("train_table"), why=say("why_run"))]
+    blocks += [Paragraph(say("train_gap", gap=score_text(float(rows["gap"].mean())), score=column(str(name))))
                for name, rows in summary.train.groupby("score", sort=True)]
     return Section(say("train"), tuple(blocks))
 

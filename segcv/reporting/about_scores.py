@@ -13,8 +13,8 @@ from segcv.reporting.section import Block, Paragraph, Section
 from segcv.reporting.sentences import column, say
 from segcv.statistics import Summary, fold_summary
 
-OVER_FOLDS = ["score", "mean", "sd_over_folds", "standard_error", "low", "high", "folds", "undefined", "sd_over_seeds",
-              "sd_over_repeats"]
+OVER_FOLDS = ["score", "mean", "sd_over_folds", "standard_error", "low", "P10", "P50", "P90", "high", "folds",
+              "undefined", "sd_over_seeds", "sd_over_repeats"]
 
 
 def folds(evidence: Evidence) -> Section:
@@ -84,7 +84,9 @@ def undefined(evidence: Evidence) -> Section:
 
 def _folds(table: pd.DataFrame, over: pd.DataFrame, *, suffix: str = "") -> list[Block]:
     end = f"_{suffix}" if suffix else ""
-    named = over[OVER_FOLDS].assign(score=over["score"].map(column))
+    fold = table.groupby(["repeat", "fold"])[over["score"].tolist()].mean().astype(float)      # seeds averaged
+    spread = {f"P{percent}": fold.quantile(percent / 100).to_numpy() for percent in (10, 50, 90)}
+    named = over.assign(**spread)[OVER_FOLDS].assign(score=over["score"].map(column))
     return [frame_table(table, name=f"folds{end}", title=say("by_fold"), why=say("why_run")),
             frame_table(named, name=f"over_folds{end}", title=say("over_folds"), why=say("why_over_folds")),
             Paragraph(f"{say('sd_note')} {say('sd_unknown')}")]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from segcv.reporting.evidence import Evidence
-from segcv.reporting.figures import detectable_figure, variance_figure
+from segcv.reporting.figures import detectable_figure, feature_figure, variance_figure
 from segcv.reporting.frames import frame_table
 from segcv.reporting.numbers import estimate_text, score_text
-from segcv.reporting.section import Block, Bullets, Cell, Paragraph, Section, Table, estimate, number, text
+from segcv.reporting.section import Block, Bullets, Cell, Paragraph, Section, Table, number, text
 from segcv.reporting.sentences import say
 from segcv.statistics import PARTS, Components, Estimate, FeatureTests
 
+SHOWN_FEATURES = 3
 WHY_ONE = "one statistic of the scores at hand"
 
 
@@ -20,7 +21,7 @@ def variance(evidence: Evidence) -> Section:
         return Section(say("variance"), (Paragraph(say("no_variance")),))
     main = sources.components["equal_group"]
     blocks: list[Block] = [
-        Paragraph(sources.next_step, strong=True),
+        Paragraph(sources.next_step),
         Paragraph(say("variance_observed", observed=score_text(main.observed_fold_sd),
                       expected=score_text(max(0.0, main.expected_fold_variance) ** 0.5))),
         variance_figure(main), _components(main, "equal_group")]
@@ -28,8 +29,9 @@ def variance(evidence: Evidence) -> Section:
     blocks.append(Paragraph(main.precision))
     blocks += [Paragraph(sources.groups_test.answer), Paragraph(sources.folds_test.answer),
                Paragraph(say("stability", value=estimate_text(sources.stability)))]
-    if evidence.planned is not None:
-        blocks += [detectable_figure(evidence.planned), Paragraph(evidence.planned.advice)]
+    if evidence.planned is not None and evidence.compared is not None:
+        blocks += [detectable_figure(evidence.planned, evidence.compared, effect_sd=evidence.effect_sd),
+                   Paragraph(_sentence(evidence.planned.advice)), Paragraph(_sentence(evidence.compared.advice))]
     return Section(say("variance"), tuple(blocks))
 
 
@@ -39,6 +41,9 @@ def what_goes_with_it(evidence: Evidence) -> Section:
     if sources is None or sources.features is None:
         return Section(say("features"), (Paragraph(say("no_features")),))
     blocks: list[Block] = [_features(sources.features, "features", say("feature_ranks"))]
+    if evidence.features is not None and len(sources.features.table) and evidence.summary is not None:
+        shown = [str(name) for name in sources.features.table["feature"] if name in evidence.features][:SHOWN_FEATURES]
+        blocks.insert(0, feature_figure(evidence.summary, evidence.features[shown]))
     if sources.regression is not None:
         blocks.append(_features(sources.regression, "regression", say("feature_regression")))
     if sources.decay is not None:
@@ -60,19 +65,18 @@ def advice(evidence: Evidence) -> Section:
         return Section(say("advice"), (Paragraph(say("no_variance")),))
     blocks: list[Block] = [Paragraph(sources.next_step)]
     for piece in sources.advice:
-        blocks += [Paragraph(say("advice_piece", action=piece.action, how=piece.how), strong=True),
-                   Bullets(piece.because)]
+        blocks += [Paragraph(say("advice_piece", action=_sentence(piece.action), how=piece.how), strong=True),
+                   Bullets(tuple(map(_sentence, piece.because)))]
     if not sources.advice:
         blocks.append(Paragraph(say("no_advice")))
     if sources.diagnoses:
         blocks += [Paragraph(say("diagnoses")),
                    Bullets(tuple(f"{found.what} ({found.evidence})" for found in sources.diagnoses))]
-    rows = [(text(name), estimate(own), estimate(above) if above is not None else text("")) for name, own, above
-            in summary.ladder]
-    if rows:
-        blocks.append(Table("ladder", ("who", "score", "this model minus it"), tuple(rows), say("ladder"),
-                            "see the note of each"))
     return Section(say("advice"), tuple(blocks))
+
+
+def _sentence(said: str) -> str:
+    return said[:1].upper() + said[1:]
 
 
 def _components(found: Components, name: str) -> Table:

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from segcv.reporting.section import Picture
-from segcv.statistics import Cohort, Plan, ResultsSummary, Summary
+from segcv.statistics import Cohort, Estimate, Plan, ResultsSummary, Summary
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,7 +45,14 @@ class Evidence:
     notes: tuple[str, ...] = ()
     confusion: pd.DataFrame | None = None    # pixels, true classes x predicted ones, over all runs
     pictures: tuple[Picture, ...] = ()       # for the gallery
-    planned: Plan | None = None              # what more groups and seeds would show
+    legend: tuple[tuple[str, str], ...] = () # class name and #rrggbb in which the pictures show it
+    excluded: pd.DataFrame | None = None     # image_id and reason of scored images that are left out of all numbers
+    with_excluded: Estimate | None = None    # the headline with them
+    suspects: pd.DataFrame | None = None     # images whose truth looks wrong: image_id, group_id, ..., reason
+    features: pd.DataFrame | None = None     # numbers of the groups, indexed by group_id, to draw scores against
+    planned: Plan | None = None              # what more groups and seeds would show: half-widths of the interval,
+    compared: Plan | None = None             # and smallest differences of two such recipes, whose effect varies over
+    effect_sd: float = 0.03                  # groups by this SD
 
     def __post_init__(self) -> None:
         if (self.summary is None) == (not self.results):

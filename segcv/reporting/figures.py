@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,7 +17,8 @@ from segcv.reporting.section import Figure
 from segcv.reporting.sentences import language_code, say
 from segcv.statistics import Components, Estimate, Plan, Summary
 
-BLUE, ORANGE, GREEN, RED, PURPLE, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#8A8A8A"
+BLUE, ORANGE, GREEN, RED, PURPLE, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#767676"
+INK = "#1b1f24"
 PARTS = {"group": BLUE, "image": "#56B4E9", "interaction": PURPLE, "residual": "#F0E442", "model": ORANGE}
 MOST_GROUPS = 60
 FONTS = {"zh": ["Noto Sans CJK SC", "WenQuanYi Zen Hei", "Microsoft YaHei", "PingFang SC", "SimHei", "DejaVu Sans"]}
@@ -63,23 +64,31 @@ def variance_figure(found: Components) -> Figure:
                           "variance": max(0.0, each.value) * total if np.isfinite(each.value) else np.nan}
                          for name, each in shares.items()])
 
+    seen = found.observed_fold_sd**2 / total if total > 0 and np.isfinite(found.observed_fold_sd) else np.nan
+
     def draw(canvas: Any) -> None:
         axes = canvas.subplots()
-        for place, (name, each) in enumerate(shares.items()):
+        left = 0.0
+        for place, (name, each) in enumerate(shares.items(), start=1):
             if not np.isfinite(each.value):
-                axes.text(0.01, place, say("not_identifiable"), va="center", color=GREY)
+                axes.text(0.01, place, say("not_identifiable"), va="center", color=INK)
                 continue
-            axes.barh(place, each.value, color=PARTS[name], height=0.6)
+            for row, start in ((0, left), (place, 0.0)):
+                axes.barh(row, max(0.0, each.value), left=start, color=PARTS[name], height=0.6, edgecolor="white")
+            left += max(0.0, each.value)
             if each.has_interval:
                 axes.plot([each.low, each.high], [place, place], color="black", lw=1.2)
-            axes.text(1.02, place, f"{100 * each.value:.0f} %", va="center")
-        axes.set_yticks(range(len(data)), data["part"])
-        axes.set_xlim(0, 1)
+            axes.text(max(each.value, each.high if each.has_interval else 0.0, 0.0) + 0.02, place,
+                      f"{100 * each.value:.0f} %", va="center")
+        if np.isfinite(seen):
+            axes.plot(seen, 0, "o", color="black", mec="white", ms=8, clip_on=False, zorder=5)
+        axes.set_yticks(range(len(shares) + 1), [say("axis_all_parts"), *shares])
+        axes.set_xlim(0, max(1.12, 1.05 * seen if np.isfinite(seen) else 0.0))
         axes.invert_yaxis()
         axes.set_xlabel(say("axis_share", observed=f"{found.observed_fold_sd:.3f}", expected=f"{total ** 0.5:.3f}"))
 
     told = ", ".join(f"{name} {100 * each.value:.0f} %" for name, each in shares.items() if np.isfinite(each.value))
-    return Figure("variance", say("figure_variance"), f"{say('figure_variance')}: {told}.", data, draw, height=2.4)
+    return Figure("variance", say("figure_variance"), f"{say('figure_variance')}: {told}.", data, draw, height=2.8)
 
 
 def strip_figure(summary: Summary, column: str) -> Figure:
@@ -169,24 +178,28 @@ def weight_figure(summary: Summary) -> Figure:
                   f"{100 * summary.profile.largest_share:.0f} %.", data, draw, width=3.6, height=3.0)
 
 
-def detectable_figure(planned: Plan) -> Figure:
-    """Smallest detectable difference (or half-width) by groups, a line per number of seeds."""
-    value = planned.table.columns[3]
-    data = planned.table[["groups", "columns", value]].rename(columns={value: "value"})
+def detectable_figure(planned: Plan, compared: Plan, *, effect_sd: float) -> Figure:
+    """Half-width of the interval and smallest detectable difference by groups, a line per number of seeds."""
+    parts = {"half_width": planned, "detectable": compared}
+    data = pd.concat([each.table[["groups", "columns"]].assign(what=what, value=each.table[each.table.columns[3]])
+                      for what, each in parts.items()], ignore_index=True)
+    styles = list(zip((GREY, BLUE, GREEN, ORANGE, PURPLE, RED), "osD^v<", strict=True))
 
     def draw(canvas: Any) -> None:
-        axes = canvas.subplots()
-        for colour, (columns, rows) in zip((GREY, BLUE, GREEN, ORANGE, PURPLE, RED), data.groupby("columns"),
-                                           strict=False):
-            axes.plot(rows["groups"], rows["value"], marker="o", ms=3, color=colour, label=f"{columns}")
-        axes.axhline(planned.floor, color="black", lw=0.8, ls=":")
-        axes.set_xscale("log")
-        axes.set_xlabel(say("axis_number_of_groups"))
-        axes.set_ylabel(str(value))
-        axes.legend(title=say("axis_columns"), frameon=False)
+        for axes, (what, each) in zip(canvas.subplots(1, 2), parts.items(), strict=True):
+            for (colour, sign), (columns, rows) in zip(styles, data[data["what"].eq(what)].groupby("columns"),
+                                                       strict=False):
+                axes.plot(rows["groups"], rows["value"], marker=sign, ms=3, lw=1, color=colour, label=f"{columns}")
+            axes.axhline(each.floor, color="black", lw=0.8, ls=":")
+            axes.set_xscale("log")
+            axes.set_xlabel(say("axis_number_of_groups"))
+            axes.set_title(say(f"axis_{what}"), fontsize=9, loc="left")
+            axes.set_ylim(0)
+        axes.legend(title=say("axis_columns"), frameon=False, fontsize=8)
 
-    return Figure("detectable", say("figure_detectable"), f"{say('figure_detectable')}: {planned.reached:.3f}, "
-                  f"{planned.floor:.3f}.", data, draw)
+    title = say("figure_detectable", effect=f"{effect_sd:g}")
+    return Figure("detectable", title, f"{title}: {planned.reached:.3f}, {planned.floor:.3f}; {compared.reached:.3f}, "
+                  f"{compared.floor:.3f}.", data, draw, width=8.0)
 
 
 def profile_figure(summary: Summary) -> Figure:
@@ -235,18 +248,22 @@ def confusion_figure(pixels: pd.DataFrame) -> Figure:
                   height=max(2.4, 0.75 * side))
 
 
-def feature_figure(summary: Summary, features: Mapping[str, pd.Series], name: str) -> Figure:
-    """Group score against one feature."""
-    data = summary.groups[["group_id", "score"]].copy()
-    data["feature"] = data["group_id"].map(features[name])
+def feature_figure(summary: Summary, features: pd.DataFrame) -> Figure:
+    """Group score against each column of `features` (indexed by group_id), side by side."""
+    data = summary.groups[["group_id", "score"]].merge(features.reset_index(), on="group_id", how="left")
+    names = list(features.columns)
 
     def draw(canvas: Any) -> None:
-        axes = canvas.subplots()
-        axes.scatter(data["feature"], data["score"], color=BLUE, s=18, alpha=0.85, edgecolors="none")
-        axes.set_xlabel(shortened(name))
-        axes.set_ylabel(summary.headline.unit)
+        panels = canvas.subplots(1, len(names), sharey=True, squeeze=False)[0]
+        for axes, name in zip(panels, names, strict=True):
+            axes.scatter(data[name], data["score"], color=BLUE, s=18, alpha=0.85, edgecolors="none")
+            axes.set_xlabel(shortened(name))
+            axes.locator_params(axis="x", nbins=4)
+        panels[0].set_ylabel(summary.headline.unit)
 
-    return Figure("feature", say("figure_features"), f"{say('figure_features')}: {shortened(name)}.", data, draw)
+    shown = ", ".join(shortened(name) for name in names)
+    return Figure("features", say("figure_features"), f"{say('figure_features')}: {shown}.", data, draw,
+                  width=2.4 + 2.2 * len(names), height=2.8)
 
 
 def shortened(name: object, length: int = 24) -> str:

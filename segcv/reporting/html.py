@@ -16,8 +16,10 @@ from segcv.reporting.section import (
     Bullets,
     Cell,
     Commands,
+    Facts,
     Figure,
     Gallery,
+    Headline,
     Paragraph,
     Picture,
     Section,
@@ -26,6 +28,8 @@ from segcv.reporting.section import (
 from segcv.reporting.sentences import language_code, say
 
 SHOWN_ROWS = 500             # of a table on the page; its file holds all
+TALL_ROWS = 25               # from here on a table scrolls in a box of its own
+TALL = 'class="wide tall" tabindex="0"'      # so that the keyboard can scroll it
 KINDS = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpeg", b"RIFF": "webp"}
 
 
@@ -51,6 +55,12 @@ def text(value: str) -> str:
 def _block(block: Block) -> str:
     if isinstance(block, Paragraph):
         return f'<p class="strong">{text(block.text)}</p>' if block.strong else f"<p>{text(block.text)}</p>"
+    if isinstance(block, Headline):
+        return (f'<p class="headline"><span>{text(block.label)}</span> <b>{text(block.value)}</b> '
+                f"<span>{text(block.sure)}</span></p>")
+    if isinstance(block, Facts):
+        return ('<dl class="facts">' + "".join(f"<dt>{text(label)}</dt><dd>{text(said)}</dd>"
+                                               for label, said in block.items) + "</dl>")
     if isinstance(block, Bullets):
         return "<ul>" + "".join(f"<li>{text(item)}</li>" for item in block.items) + "</ul>"
     if isinstance(block, Commands):
@@ -74,7 +84,8 @@ def _table(table: Table) -> str:
     reasons = sorted({cell.why for row in table.rows for cell in row if cell.why and not cell.has_interval})
     why = [table.why] if table.why and bare else []
     note = "".join(f'<p class="note">{text(say("no_interval", why=reason))}</p>' for reason in [*why, *reasons][:6])
-    return (f'<div class="wide"><table>{title}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
+    box = TALL if len(table.rows) > TALL_ROWS else 'class="wide"'
+    return (f"<div {box}><table>{title}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>"
             f"{more}{note}")
 
 

@@ -6,7 +6,19 @@ import re
 import unicodedata
 
 from segcv.reporting.numbers import cell_text
-from segcv.reporting.section import Block, Bullets, Cell, Commands, Figure, Gallery, Paragraph, Section, Table
+from segcv.reporting.section import (
+    Block,
+    Bullets,
+    Cell,
+    Commands,
+    Facts,
+    Figure,
+    Gallery,
+    Headline,
+    Paragraph,
+    Section,
+    Table,
+)
 from segcv.reporting.sentences import say
 
 SHOWN_NAME = 80         # characters of a name that are shown; files hold all of them
@@ -39,6 +51,10 @@ def page(title: str, sections: tuple[Section, ...]) -> str:
 def _block(block: Block) -> str:
     if isinstance(block, Paragraph):
         return f"**{escaped(block.text)}**" if block.strong else escaped(block.text)
+    if isinstance(block, Headline):
+        return f"**{escaped(f'{block.label} {block.value}')}** ({escaped(block.sure)})"
+    if isinstance(block, Facts):
+        return "\n".join(f"- **{escaped(label)}** {escaped(said)}" for label, said in block.items)
     if isinstance(block, Bullets):
         return "\n".join(f"- {escaped(item)}" for item in block.items)
     if isinstance(block, Commands):

@@ -13,7 +13,13 @@ main{max-width:70rem;margin:0 auto;padding:0 1rem 3rem}
 section{padding-top:.4rem}
 h2{font-size:1.2rem;margin:1.6rem 0 .5rem;border-bottom:2px solid var(--line);padding-bottom:.2rem}
 p,li{max-width:52rem;overflow-wrap:anywhere}
-#s0 p{font-size:1.08rem}
+.headline{display:flex;flex-wrap:wrap;align-items:baseline;gap:.2rem .8rem;margin:.8rem 0;padding:.7rem 1rem;
+background:var(--tint);border-left:5px solid var(--blue);max-width:52rem;font-size:1.1rem}
+.headline b{font-size:2.4rem;line-height:1.1;font-variant-numeric:tabular-nums}
+.facts{display:grid;grid-template-columns:minmax(9rem,13rem) 1fr;gap:.55rem 1.2rem;max-width:60rem;margin:1rem 0}
+.facts dt{font-weight:600}
+.facts dd{margin:0;overflow-wrap:anywhere}
+.tall{max-height:34rem;overflow-y:auto;border:1px solid var(--line);display:inline-block}
 .strong{font-weight:600;color:var(--warn);border-left:4px solid var(--warn);padding-left:.7rem}
 .note{color:var(--soft);font-size:.85rem;margin:.2rem 0 .8rem}
 .wide{overflow-x:auto;max-width:100%}
@@ -42,6 +48,8 @@ select{font:inherit;max-width:14rem;padding:.15rem}
 .panels figcaption{font-size:.72rem;text-align:center}
 [hidden]{display:none!important}
 @media print{nav,.menus{display:none}}
+@media (max-width:40rem){.facts{grid-template-columns:1fr;gap:.1rem}.facts dd{margin-bottom:.7rem}}
+@media print{.tall{max-height:none}}
 @media (max-width:30rem){.panels{grid-template-columns:repeat(2,1fr)}header h1{font-size:1.2rem}}
 """
 

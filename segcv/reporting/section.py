@@ -100,6 +100,22 @@ class Bullets:
 
 
 @dataclass(frozen=True, slots=True)
+class Headline:
+    """The one number of a report: what it is called, its value, and its interval or why there is none."""
+
+    label: str
+    value: str
+    sure: str
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Sentences under the questions that they answer."""
+
+    items: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Commands:
     """Lines to type."""
 
@@ -143,7 +159,7 @@ class Gallery:
     pictures: tuple[Picture, ...]
 
 
-Block = Paragraph | Bullets | Commands | Table | Figure | Gallery
+Block = Paragraph | Headline | Facts | Bullets | Commands | Table | Figure | Gallery
 
 
 @dataclass(frozen=True, slots=True)

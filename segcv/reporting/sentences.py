@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from segcv.errors import ConfigError
+from segcv.reporting.sentences_pages import PAGES
 
 SENTENCES: dict[str, str] = {
     "title": "Cross-validation report",
@@ -18,6 +19,35 @@ SENTENCES: dict[str, str] = {
               "of {models}.",
     "expect_known": "On later images of the known groups expect {unit} {value}: the mean over {groups} groups, "
                     "{weighting}, of {models} trained on their past.",
+    "unit_iou": "IoU is the overlap of prediction and mask divided by their union: 1 is perfect, 0 is none; mIoU is "
+                "its "
+                "mean over the classes of an image.",
+    "unit_dice": "Dice is twice the overlap of prediction and mask divided by the sum of their areas: 1 is perfect, 0 "
+                 "is none; here its mean over the classes of an image.",
+    "one_group": "It can lie far from the mean: the {groups} held-out groups scored from {low} to {high}, the middle "
+                 "one "
+                 "{median}.",
+    "spread_mostly": "Most of the spread over folds, {share}, comes from {part}.",
+    "spread_largest": "The largest part of the spread over folds, {share}, seems to come from {part}.",
+    "part_group": "differences between the groups rather than from the model",
+    "part_model": "the networks: each training gives another one",
+    "part_interaction": "networks that are good at some groups and not at others",
+    "part_image": "differences between the images of a group",
+    "part_residual": "networks that are good at some images of a group and not at others",
+    "reader_said": "A second reader reaches {reader} against the same masks: the ceiling that people set. The model "
+                   "minus the reader is {difference}.",
+    "sure": "{low} to {high}: {level} % interval of the mean over groups like these",
+    "q_sure": "How sure is that?",
+    "q_groups": "And a single new group?",
+    "q_random": "What would a random split have said?",
+    "q_spread": "Groups or model?",
+    "q_beside": "Is that much?",
+    "q_unit": "What is {unit}?",
+    "q_next": "What to do next?",
+    "next_step": "{step} More under What to do next.",
+    "next_finish": "Run what is missing; the commands are at the end of this page.",
+    "mark_excluded": "IMAGES LEFT OUT: {images} scored images were left out of every number for their labels. Without "
+                     "them {without}; with them {value}.",
     "one_model": "one trained model",
     "many_models": "the {runs} trained models",
     "few_groups": "There are few groups, or one is dominant: this is the bounded interval ({method}; {target}). The "
@@ -55,6 +85,9 @@ SENTENCES: dict[str, str] = {
              "{share} of the images; by images the groups weigh like {effective} equal ones.",
     "icc": "Images of one group score alike to the degree {icc} (intraclass correlation; 0 not at all, 1 wholly): "
            "{verdict} grouping. The design effect is {effect}.",
+    "alike": "Near-duplicates: {images} images are in their group because they look like another image.",
+    "none_alike": "Near-duplicates: no group rests on images that look alike.",
+    "excluded_table": "Images that were left out for their labels",
     "shares": "Share of the labelled pixels by group and class",
     "all_groups": "all groups",
     "why_shares": "shares of counted pixels are exact for these images",
@@ -103,7 +136,15 @@ SENTENCES: dict[str, str] = {
     "outlines_read": "Distances are in units of the pixel spacing, and better when lower; NSD and boundary IoU are "
                      "shares. Where one side is missing a distance counts as the image's diagonal, a share as 0.",
     # baseline
-    "trivial": "Trivial predictor",
+    "trivial": "Baselines, and what people reach",
+    "rung": "who",
+    "rung_score": "score",
+    "rung_gain": "this model minus it",
+    "ladder_read": "A difference whose interval holds 0 is not shown by these groups. To add a rule or an earlier "
+                   "model: python -m segcv.evaluate predictions=FOLDER name=NAME, then report.baselines=[NAME].",
+    "no_reader": "No second reader was given, so what people reach on these images is not known. With a second "
+                 "reader's masks: python -m segcv.evaluate predictions=FOLDER name=reader, then "
+                 "report.second_reader=reader.",
     "trivial_folds": "Model beside the predictor that always says the most common class of the fold's training pixels",
     "no_trivial": "Not computed: it needs the mask profile and the roles of the split.",
     "trivial_difference": "Model minus trivial predictor, by group: {value}.",
@@ -115,6 +156,9 @@ SENTENCES: dict[str, str] = {
     # audit
     "audit": "Leaks",
     "no_audit": "Not looked for. What leaks from training into the score, how sure that is, and what to do:",
+    "audit_not_run": "Leaks were not looked for: python -m segcv.audit runs=runs",
+    "audit_counts": "The audit found {fail} certain leaks, {warn} suspicions and {note} notes; see the section on "
+                    "leaks.",
     "audit_clean": "The audit of these data and this split found nothing.",
     "audit_fail": "Certain leaks:",
     "audit_warn": "Suspicions:",
@@ -165,10 +209,11 @@ SENTENCES: dict[str, str] = {
     "advice_piece": "{action}: {how}.",
     "no_advice": "Nothing in these scores speaks for a change.",
     "diagnoses": "Patterns that were found:",
-    "ladder": "Baselines, from the lowest rung",
+    "ladder": "From the lowest rung to the model; last a second reader, where there is one",
     # pictures
     "not_identifiable": "not identifiable with these runs",
-    "axis_share": "share of the expected variance of fold scores (SD expected {expected}, observed {observed})",
+    "axis_share": "share of the expected variance of fold scores (SD expected {expected}; dot: observed {observed})",
+    "axis_all_parts": "all parts",
     "axis_fold": "fold",
     "axis_groups": "share of groups, smallest first",
     "axis_images": "share of images",
@@ -182,10 +227,14 @@ SENTENCES: dict[str, str] = {
     "figure_groups": "Groups from the hardest to the easiest; bars span seeds and repeats, dots grow with images",
     "figure_ladder": "The number under each interval: which to read and which misleads",
     "figure_weight": "Share of images held by the largest groups (Lorenz curve)",
-    "figure_detectable": "Smallest true difference that shows 8 times in 10, by number of groups and of seeds",
+    "figure_detectable": "What more groups and seeds would show: half-width of the interval, and the smallest true "
+                         "difference of two recipes like this one that shows 8 times in 10 (the effect varying by "
+                         "{effect} over groups); dotted: with endless groups",
+    "axis_half_width": "half-width of the interval",
+    "axis_detectable": "smallest difference that shows",
     "figure_profile": "Share of images and of groups that score above each value",
     "figure_confusion": "Confusion of classes: share of each true class, with pixel counts",
-    "figure_features": "Group score against the feature that goes with it most",
+    "figure_features": "Group score against the features that go with it most",
     "gallery": "Pictures",
     "gallery_elsewhere": "{pictures} images are shown in cv_report.html: image, truth, prediction, errors.",
     "no_gallery": "No pictures were cut. Run aggregate with report.html=true where images and masks are at hand.",
@@ -200,11 +249,17 @@ SENTENCES: dict[str, str] = {
     "once": "cut once",
     "times": "cut {number} times",
     "methods": "A methods paragraph, to be adapted:",
-    "methods_text": "Performance was estimated by {folds}-fold cross-validation over {groups} groups ({images} "
-                    "images), {repeats} with seeds {seeds}, folds cut by {split} so that no group is trained on and "
-                    "tested. The primary target, declared before scores existed, is {target} {unit} under the "
-                    "absent-class policy {policy}: {value} by {method}. The standard deviation over folds (n-1) was "
-                    "{sd}. Software: segcv {version}.",
+    "methods_design": "Performance was estimated by {folds}-fold cross-validation over {groups} groups ({images} "
+                      "images), {repeats}, training seeds {seeds}, folds cut by {split}; {design}.",
+    "methods_groups": "no group is on both sides of a fold",
+    "methods_known": "each group is tested on images later than those it is trained on",
+    "methods_leaking": "images of one group are on both sides, so the scores are too good for new groups",
+    "methods_target": "The primary target, declared before scores existed, is {target} {unit} under the absent-class "
+                      "policy {policy}: {value} by {method}; without assumptions on the distribution {bounded} by "
+                      "{bound}. The standard deviation over folds (n-1) was {sd}.",
+    "methods_recipe": "For the recipe, over trainings as well as groups: {value} by {method}.",
+    "methods_excluded": "{images} images were left out for faulty labels (with them: {value}).",
+    "methods_software": "Software: {software}; {ids}.",
     "no_interval": "No interval: {why}.",
     "contents": "Contents",
     "rows_more": "{shown} of {all} rows are shown; tables/{name}.csv holds all.",
@@ -213,70 +268,15 @@ SENTENCES: dict[str, str] = {
     "filter_group": "group",
     "filter_class": "class",
     "filter_all": "all",
-    # comparison
-    "compare_title": "Comparison",
-    "compare_weighted": "When images count by their weights; not adjusted, and beside the verdict",
-    "compare_answer": "Which is better?",
-    "compare_pair": "{first} against {second}: {verdict}. Difference of {unit}: {value}. The smallest true difference "
-                    "that these runs would have shown {power} times in 100 is {detectable}.",
-    "compare_policy": "Compared on the same cells: classes that an image has (policy truth; {images} images without "
-                      "any were left out). What that cannot see, classes predicted where there are none, is tested "
-                      "below, and nobody is called better whose false alarms are worse.",
-    "compare_unproven": "HELD-OUT NOT PROVEN for {names}: whether these models were trained on what they are compared "
-                        "on is not on record.",
-    "compare_gate": "GATE {name}: {said}",
-    "compare_candidates": "The candidates",
-    "compare_ranks": "How often each would rank where, if other groups like these were drawn",
-    "compare_ranks_why": "a share of draws of groups, about these models",
-    "compare_classes": "Class by class",
-    "compare_alarms": "False alarms",
-    "compare_alarms_why": "Share of the classes an image does not have that are predicted in it; lower is better, so "
-                          "a difference below 0 speaks for the first.",
-    "compare_no_alarms": "Every image has every class: there is nothing to raise a false alarm about.",
-    "compare_where": "Where they differ",
-    "compare_groups": "Groups: {pair}, from the worst for the first to the best",
-    "compare_images": "Images that changed most: {pair}",
-    "compare_tests": "The tests, and how to read them",
-    "compare_results": "{first} against {second}, by fold: {verdict}. Mean difference {value}.",
-    # nested
-    "nested_title": "Nested evaluation: {name}",
-    "nested_answer": "What to expect of the whole recipe",
-    "nested_expect": "On a new group expect {unit} {value}: the mean over {groups} groups, each counting once, of a "
-                     "recipe that makes its choice (among {candidates}) and its calibration itself, on training "
-                     "groups only.",
-    "nested_bounded": "Without leaning on any shape of distribution: {value} ({method}).",
-    "nested_optimism": "The best inner scores average {inner}; outside, the chosen recipes reach {outer}: inner minus "
-                       "outer is {difference}. Above 0, reporting the best inner score would have been too good; below "
-                       "0, the inner networks suffered more from their smaller training sets than choosing helped.",
-    "nested_exploratory": "EXPLORATORY: {others} other nested evaluations were reported on this split ({names}). Once "
-                          "outer scores are used to choose between them, none of them is an independent judgement.",
-    "nested_choices": "What was chosen, and by how much",
-    "nested_stable": "Every fold chose {name}.",
-    "nested_unstable": "The folds chose differently: {names}. The choice hangs on which groups were seen; the score "
-                       "below is that of choosing, not of one of them.",
-    "nested_fallbacks": "The fallback answered in {number} of {all} fits:",
-    "nested_no_fallback": "The declared fallback ({name}) was never needed.",
-    "nested_inner": "Inner scores of every candidate (a score that was used to choose is no estimate)",
-    "nested_calibration": "Probabilities before and after calibration, on the held-out groups",
-    "nested_not_calibrated": "No chosen candidate calibrates.",
-    "nested_ledger": "Who was used for what",
-    "nested_proof": "{rows} rows of the ledger, written from the images that were read: in no fit has a group two "
-                    "roles, and no group that judged an outer fold (O) was used before in it.",
-    "nested_fits": "{base} base fits and {calibrations} calibrations; the rule K(JM+1) gives {planned} with {folds} "
-                   "outer folds, {inner} inner folds and {candidates} candidates{repeats}.",
-    "nested_limits": "What this does not say",
-    "nested_limit_model": "The number judges the recipe, not one network: each fold has its own. The model that is "
-                          "delivered (python -m segcv.fit_final) has no independent test.",
-    "nested_limit_seed": "One seed per fit: how much the networks themselves vary is part of the spread over folds and "
-                         "is not told apart.",
     "how_made": "Undefined numbers are shown as n/a. Intervals are {level} intervals unless they say otherwise.",
-}
+} | PAGES
 
 COLUMNS: dict[str, str] = {
     "miou_pooled": "mIoU", "mdice_pooled": "mean Dice", "miou_image": "mIoU per image", "sd_over_folds": "SD (n-1)",
     "standard_error": "standard error", "low": "min", "high": "max", "sd_over_seeds": "SD over seeds (n-1)",
     "sd_over_repeats": "SD over repeats (n-1)", "group_id": "group", "image_id": "image", "sd_over_columns":
-    "SD over seeds or repeats", "false_alarm": "false alarm", "miss_rate": "miss rate", "false_alarm_rate":
+    "SD over seeds or repeats", "rank_correlation": "rank correlation", "p_value": "p", "p_holm": "p (Holm)",
+    "per_sd": "change per SD", "false_alarm": "false alarm", "miss_rate": "miss rate", "false_alarm_rate":
     "false-alarm rate", "held_out": "held out", "labelled_pixels": "labelled pixels",
 }
 

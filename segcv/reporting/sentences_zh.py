@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from segcv.reporting.sentences_pages_zh import PAGES
+
 SENTENCES: dict[str, str] = {
     "title": "交叉验证报告",
     "title_of": "交叉验证报告：{candidate}",
@@ -11,6 +13,31 @@ SENTENCES: dict[str, str] = {
     "expect": "在新的组上，预期 {unit} 为 {value}：这是 {models}在 {groups} 个留出组上的均值，{weighting}。",
     "expect_known": "在已知组的后续图像上，预期 {unit} 为 {value}：这是用各组过去的图像训练的 {models}"
                     "在 {groups} 个组上的均值，{weighting}。",
+    "unit_iou": "IoU 是预测与掩膜的交集除以并集：1 为完全一致，0 为毫无重叠；mIoU 是一幅图像各类别的平均。",
+    "unit_dice": "Dice 是预测与掩膜交集的两倍除以两者面积之和：1 为完全一致，0 "
+                 "为毫无重叠；此处为一幅图像各类别的平均。",
+    "one_group": "它可能与均值相差很远：{groups} 个留出组的得分从 {low} 到 {high}，居中的一个为 "
+                 "{median}。",
+    "spread_mostly": "各折之间的离散大部分（{share}）来自{part}。",
+    "spread_largest": "各折之间的离散中最大的一部分（{share}）看来源于{part}。",
+    "part_group": "组与组之间的差别，而不是模型",
+    "part_model": "网络本身：每次训练得到的网络都不同",
+    "part_interaction": "网络擅长某些组而不擅长另一些组",
+    "part_image": "同组图像之间的差别",
+    "part_residual": "网络擅长组内某些图像而不擅长另一些",
+    "reader_said": "第二位标注者对照同样的掩膜达到 {reader}：这是人所设的上限。模型减去标注者的差为 {difference}。",
+    "sure": "{low} 到 {high}：同类各组均值的 {level} % 区间",
+    "q_sure": "有多大把握？",
+    "q_groups": "单个新组会怎样？",
+    "q_random": "随机划分会怎么说？",
+    "q_spread": "是组还是模型？",
+    "q_beside": "这算高吗？",
+    "q_unit": "{unit} 是什么？",
+    "q_next": "下一步做什么？",
+    "next_step": "{step} 详见“下一步建议”。",
+    "next_finish": "先完成缺失的运行；命令见页末。",
+    "mark_excluded": "剔除图像：有 {images} 幅参与评分的图像因标注问题未计入任何数字。剔除后为 {without}；计入时为 "
+                     "{value}。",
     "one_model": "1 个训练好的模型",
     "many_models": "{runs} 个训练好的模型",
     "few_groups": "组数很少，或某一组占主导，因此给出的是有界区间（{method}；{target}）。"
@@ -43,6 +70,9 @@ SENTENCES: dict[str, str] = {
              "按图像加权时，这些组相当于 {effective} 个大小相等的组。",
     "icc": "同组图像得分的相似程度为 {icc}（组内相关系数；0 表示毫不相关，1 表示完全一致）：分组效应 {verdict}。"
            "设计效应为 {effect}。",
+    "alike": "近似重复：有 {images} 幅图像因与另一幅图像相似而归入其组。",
+    "none_alike": "近似重复：没有任何组是依据图像相似而形成的。",
+    "excluded_table": "因标注问题而剔除的图像",
     "shares": "各组、各类别占有标注像素的比例",
     "all_groups": "所有组",
     "why_shares": "像素计数得出的比例对这些图像是精确值",
@@ -90,7 +120,14 @@ SENTENCES: dict[str, str] = {
     "outlines_read": "距离以像素间距为单位，越低越好；NSD 和边界 IoU 是比例。"
                      "一方缺失时，距离按图像对角线计，比例按 0 计。",
     # baseline
-    "trivial": "平凡预测器",
+    "trivial": "基线，以及人所能达到的水平",
+    "rung": "对象",
+    "rung_score": "得分",
+    "rung_gain": "本模型减去它",
+    "ladder_read": "若差值的区间包含 0，则这些组不足以显示差别。要加入一条规则或先前的模型：python -m segcv.evaluate "
+                   "predictions=FOLDER name=NAME，然后 report.baselines=[NAME]。",
+    "no_reader": "没有提供第二位标注者，因此不知道人在这些图像上能达到的水平。若有其掩膜：python -m segcv.evaluate "
+                 "predictions=FOLDER name=reader，然后 report.second_reader=reader。",
     "trivial_folds": "模型与始终预测该折训练像素中最常见类别的预测器对比",
     "no_trivial": "未计算：需要掩膜概况和划分中的角色。",
     "trivial_difference": "模型减去平凡预测器，按组计算：{value}。",
@@ -102,6 +139,8 @@ SENTENCES: dict[str, str] = {
     # audit
     "audit": "泄漏",
     "no_audit": "未检查。要了解哪些信息从训练泄漏到得分、有多大把握以及如何处理，请运行：",
+    "audit_not_run": "未检查泄漏：python -m segcv.audit runs=runs",
+    "audit_counts": "审计发现 {fail} 处确定的泄漏、{warn} 处可疑和 {note} 条备注；见“泄漏”一节。",
     "audit_clean": "对这份数据和这个划分的审计没有发现任何问题。",
     "audit_fail": "确定的泄漏：",
     "audit_warn": "可疑之处：",
@@ -149,10 +188,11 @@ SENTENCES: dict[str, str] = {
     "advice_piece": "建议：{action}；做法：{how}。",
     "no_advice": "这些得分中没有任何迹象表明需要改变。",
     "diagnoses": "发现的模式：",
-    "ladder": "基线（从最低一级开始）",
+    "ladder": "从最低一级到本模型；最后是第二位标注者（若有）",
     # pictures
     "not_identifiable": "用这些运行无法识别",
-    "axis_share": "占折得分预期方差的比例（SD 预期 {expected}，观测 {observed}）",
+    "axis_share": "占折得分预期方差的比例（SD 预期 {expected}；圆点：观测 {observed}）",
+    "axis_all_parts": "全部",
     "axis_fold": "折",
     "axis_groups": "组的累计比例（从小到大）",
     "axis_images": "图像的累计比例",
@@ -166,7 +206,11 @@ SENTENCES: dict[str, str] = {
     "figure_groups": "组从最难到最易；横线表示随机种子和重复间的离散，点的大小随图像数增大",
     "figure_ladder": "每个区间下的数字：哪个该看，哪个会误导",
     "figure_weight": "最大的组所占图像的比例（洛伦兹曲线）",
-    "figure_detectable": "按组数和随机种子数，10 次中有 8 次能显现的最小真实差异",
+    "figure_detectable": "更多组和随机种子能显示什么：区间的半宽，以及两个类似方案之间 10 次中有 8 "
+                         "次能显现的最小真实差异"
+                         "（效应在组间的离散取 {effect}）；虚线：组数无限时",
+    "axis_half_width": "区间半宽",
+    "axis_detectable": "能显现的最小差异",
     "figure_profile": "得分高于每个值的图像和组的比例",
     "figure_confusion": "类别混淆：每个真实类别中的比例，附像素数",
     "figure_features": "组得分与关联最强的特征",
@@ -184,10 +228,18 @@ SENTENCES: dict[str, str] = {
     "once": "划分一次",
     "times": "划分 {number} 次",
     "methods": "可供改写的方法段落：",
-    "methods_text": "采用 {folds} 折交叉验证估计性能，涉及 {groups} 个组（{images} 幅图像），{repeats}，"
-                    "随机种子为 {seeds}；各折由 {split} 划分，没有任何组既用于训练又用于测试。主要目标量在得分产生之前"
-                    "声明，为 {target} {unit}，缺失类别的处理策略为 {policy}：{value}，方法为 {method}。"
-                    "各折的标准差（n-1）为 {sd}。软件：segcv {version}。",
+    "methods_design": "采用 {folds} 折交叉验证估计性能，涉及 {groups} 个组（{images} "
+                      "幅图像），{repeats}，训练的随机种子为 "
+                      "{seeds}；各折由 {split} 划分，{design}。",
+    "methods_groups": "没有任何组同时出现在一折的训练和测试中",
+    "methods_known": "每个组的测试图像都晚于其训练图像",
+    "methods_leaking": "同组图像同时出现在训练和测试中，因此得分对新组而言偏高",
+    "methods_target": "主要目标量在得分产生之前声明，为 {target} {unit}，缺失类别的处理策略为 "
+                      "{policy}：{value}，方法为 "
+                      "{method}；不依赖分布假设时为 {bounded}，方法为 {bound}。各折的标准差（n-1）为 {sd}。",
+    "methods_recipe": "对训练方案（除组之外也涵盖重新训练）：{value}，方法为 {method}。",
+    "methods_excluded": "有 {images} 幅图像因标注有误而剔除（计入时：{value}）。",
+    "methods_software": "软件：{software}；{ids}。",
     "no_interval": "没有区间：{why}。",
     "contents": "目录",
     "rows_more": "显示 {all} 行中的 {shown} 行；全部见 tables/{name}.csv。",
@@ -196,64 +248,15 @@ SENTENCES: dict[str, str] = {
     "filter_group": "组",
     "filter_class": "类别",
     "filter_all": "全部",
-    # comparison
-    "compare_title": "比较",
-    "compare_weighted": "图像按其权重计入时的差；未作校正，仅供与结论对照",
-    "compare_answer": "哪个更好？",
-    "compare_pair": "{first} 对 {second}：{verdict}。{unit} 之差：{value}。"
-                    "这些运行在 100 次中有 {power} 次能显示的最小真实差异是 {detectable}。",
-    "compare_policy": "在相同的单元上比较：图像中确有的类别（策略 truth；没有任何类别的 {images} 幅图像未计入）。"
-                      "这种方式看不到的是在本不存在的地方预测出的类别，下文另行检验；误报更差的一方不会被判为更好。",
-    "compare_unproven": "{names} 的留出性未经证实：没有记录表明这些模型是否用比较所用的图像训练过。",
-    "compare_gate": "门槛 {name}：{said}",
-    "compare_candidates": "候选模型",
-    "compare_ranks": "若再抽取类似的其他组，各候选模型取得各名次的频率",
-    "compare_ranks_why": "对组重抽样的比例，针对这些模型",
-    "compare_classes": "逐类别比较",
-    "compare_alarms": "误报",
-    "compare_alarms_why": "图像中本不存在的类别被预测出来的比例；越低越好，因此差小于 0 对前者有利。",
-    "compare_no_alarms": "每幅图像都含有全部类别：不可能有误报。",
-    "compare_where": "差异所在",
-    "compare_groups": "组：{pair}，按前者从最差到最好排列",
-    "compare_images": "变化最大的图像：{pair}",
-    "compare_tests": "检验及其解读",
-    "compare_results": "{first} 对 {second}，按折比较：{verdict}。平均差为 {value}。",
-    # nested
-    "nested_title": "嵌套评估：{name}",
-    "nested_answer": "整个训练方案的预期表现",
-    "nested_expect": "在新的组上，预期 {unit} 为 {value}：这是 {groups} 个组的均值（各组权重相等），对应的训练方案"
-                     "自行完成选择（候选为 {candidates}）和校准，且只使用训练组。",
-    "nested_bounded": "不依赖任何分布形状的假设：{value}（{method}）。",
-    "nested_optimism": "最佳内层得分的均值为 {inner}；在外层，所选训练方案达到 {outer}：内层减外层为 {difference}。"
-                       "大于 0 说明若报告最佳内层得分则会偏高；"
-                       "小于 0 说明内层网络因训练集较小所受的损失超过了选择带来的好处。",
-    "nested_exploratory": "探索性：在此划分上还报告过 {others} 个其他嵌套评估（{names}）。"
-                          "一旦用外层得分在它们之间选择，其中任何一个都不再是独立的判断。",
-    "nested_choices": "选择了什么，领先多少",
-    "nested_stable": "每一折都选择了 {name}。",
-    "nested_unstable": "各折的选择不同：{names}。选择取决于见到了哪些组；下面的得分属于选择过程，而不属于其中某一个。",
-    "nested_fallbacks": "在 {all} 次拟合中，有 {number} 次由后备方案给出结果：",
-    "nested_no_fallback": "声明的后备方案（{name}）从未用到。",
-    "nested_inner": "每个候选的内层得分（用于选择的得分不是估计值）",
-    "nested_calibration": "留出组上校准前后的概率",
-    "nested_not_calibrated": "所选的候选均不做校准。",
-    "nested_ledger": "谁被用于什么",
-    "nested_proof": "台账共 {rows} 行，根据实际读取的图像写成：没有任何组在一次拟合中有两种角色，"
-                    "评判外层折的组（O）在该折中此前也从未使用过。",
-    "nested_fits": "{base} 次基础拟合和 {calibrations} 次校准；按规则 K(JM+1)，{folds} 个外层折、{inner} 个内层折和 "
-                   "{candidates} 个候选{repeats}应有 {planned} 次。",
-    "nested_limits": "这不能说明什么",
-    "nested_limit_model": "这个数字评判的是训练方案，而不是某一个网络：每一折都有自己的网络。最终交付的模型"
-                          "（python -m segcv.fit_final）没有独立的测试。",
-    "nested_limit_seed": "每次拟合只用一个随机种子：网络自身的变动是各折离散的一部分，无法单独区分。",
     "how_made": "未定义的数值显示为 n/a。除非另有说明，区间均为 {level} 区间。",
-}
+} | PAGES
 
 COLUMNS: dict[str, str] = {
     "miou_pooled": "mIoU", "mdice_pooled": "平均 Dice", "miou_image": "逐图像 mIoU", "sd_over_folds": "SD（n-1）",
     "standard_error": "标准误", "low": "最小值", "high": "最大值", "sd_over_seeds": "随机种子间 SD（n-1）",
     "sd_over_repeats": "重复间 SD（n-1）", "group_id": "组", "image_id": "图像",
-    "sd_over_columns": "随机种子或重复间 SD", "false_alarm": "误报", "miss_rate": "漏检率",
+    "sd_over_columns": "随机种子或重复间 SD", "rank_correlation": "秩相关", "p_value": "p 值", "p_holm": "p 值（Holm）",
+    "per_sd": "每 SD 的变化", "false_alarm": "误报", "miss_rate": "漏检率",
     "false_alarm_rate": "误报率",
     "held_out": "留出", "labelled_pixels": "有标注像素",
     "images": "图像数", "groups": "组数", "folds": "折数", "runs": "运行数", "undefined": "未定义", "fold": "折",

@@ -113,6 +113,9 @@ def summary_json(evidence: Evidence) -> dict[str, Any]:
                             "external": _json(evidence.cohort)}
     tail = {"notes": list(evidence.notes), "settings": dict(evidence.settings), "software": dict(evidence.software),
             "commands": list(evidence.commands)}
+    if evidence.excluded is not None and evidence.with_excluded is not None:
+        head["excluded"] = {"images": _records(evidence.excluded),
+                            "headline_with_them": evidence.with_excluded.to_json()}
     if evidence.summary is not None:
         return {**head, **_scores_json(evidence.summary), **tail}
     results = [_results_json(each) for each in evidence.results]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +13,11 @@ from segcv.runs import RunRecord
 from segcv.scoring import counts_of, histogram_of, probability_scores, read_histograms, read_image_facts, read_scores
 from segcv.splits import Split
 from segcv.sweeps.choosing import Sweep
+from segcv.sweeps.excluding import without
 from segcv.tables import read_json
 
 
-def probabilities_of(runs: Path, sweep: Sweep, split: Split) -> pd.DataFrame | None:
+def probabilities_of(runs: Path, sweep: Sweep, split: Split, *, left_out: Collection[str] = ()) -> pd.DataFrame | None:
     """Calibration and ranking of each run: repeat, fold, seed, ECE, Brier, AUROC and AP of each class.
 
     From histograms of all its images' pixels; None where a run kept none, because its predictions were class ids.
@@ -25,7 +27,7 @@ def probabilities_of(runs: Path, sweep: Sweep, split: Split) -> pd.DataFrame | N
         table = read_histograms(runs / record.run_id)
         if table is None:
             return None
-        said = probability_scores(histogram_of(table, n_classes=len(split.class_names)))
+        said = probability_scores(histogram_of(without(table, left_out), n_classes=len(split.class_names)))
         rows.append(_place(record) | {"ECE": said["ece"], "Brier": said["brier"]} | {
             f"{short} {name}": value for short, key in (("AUROC", "auroc_per_class"),
                                                         ("AP", "average_precision_per_class"))
@@ -33,14 +35,14 @@ def probabilities_of(runs: Path, sweep: Sweep, split: Split) -> pd.DataFrame | N
     return pd.DataFrame(rows)
 
 
-def outlines_of(runs: Path, sweep: Sweep, split: Split) -> pd.DataFrame | None:
+def outlines_of(runs: Path, sweep: Sweep, split: Split, *, left_out: Collection[str] = ()) -> pd.DataFrame | None:
     """Boundary metrics of each run: repeat, fold, seed, metric, the mean over images of each class, and of how many
     cells one side was missing. An infinite distance counts as the image's diagonal. None where a run kept none.
     """
     rows = []
     for record in sweep:
         folder = runs / record.run_id
-        scores = read_scores(folder)
+        scores = without(read_scores(folder), left_out)
         names = [name for name in BOUNDARY_METRICS if name in scores]
         if not names:
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -9,9 +10,10 @@ import pandas as pd
 
 from segcv.errors import RunError, SplitError
 from segcv.runs import RunRecord
-from segcv.scoring import read_scores, scored_ids
+from segcv.scoring import read_confusion, read_scores, scored_ids
 from segcv.splits import Split, fold_roles, read_split
 from segcv.sweeps.choosing import Sweep
+from segcv.sweeps.excluding import without
 
 
 def split_of(record: RunRecord) -> Split:
@@ -54,3 +56,16 @@ def table_of(sweep: Sweep) -> pd.DataFrame:
     """The run records as a table."""
     return pd.DataFrame([{key: value for key, value in asdict(record).items() if key != "environment"}
                          for record in sweep])
+
+
+def confusion_of(runs: Path, sweep: Sweep, class_names: Sequence[str], *,
+                 left_out: Collection[str] = ()) -> pd.DataFrame:
+    """Pixels by true and predicted class over all runs; a last column `no class` where something else was predicted."""
+    cells = pd.concat([without(read_confusion(runs / record.run_id), left_out).groupby(["truth", "predicted"])["pixels"]
+                       .sum() for record in sweep])
+    table: pd.DataFrame = cells.groupby(level=["truth", "predicted"]).sum().unstack("predicted", fill_value=0)
+    wanted = [*range(len(class_names)), *([-1] if -1 in table.columns else [])]
+    table = table.reindex(index=range(len(class_names)), columns=wanted, fill_value=0)
+    table.index = pd.Index(class_names)
+    table.columns = pd.Index([*class_names, *(["no class"] if -1 in wanted else [])])
+    return table
