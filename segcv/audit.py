@@ -71,7 +71,8 @@ def gathered(settings: AuditCommand) -> tuple[Facts, list[str], dict[str, object
         data.images, profile=data.profile.images, masks=data.profile.masks, looks=data.profile.looks, folds=folds,
         ledger=ledger, runs=runs, class_names=data.labels.names, group_column=settings.group.column,
         locked_groups=tuple(cut.get("locked_groups", ())), max_distance=settings.group.near_duplicates,
-        turns=settings.group.turns, overlaps=settings.group.overlaps, declared_levels=tuple(settings.group.levels))
+        georeferences=data.georeferences, turns=settings.group.turns, overlaps=settings.group.overlaps,
+        declared_levels=tuple(settings.group.levels))
     groups = data.images["group_id"]
     grouped = f"{groups[groups.ne('')].nunique()} groups" if groups.ne("").any() else "no groups given"
     sides = (f"{len(folds)} folds from {folds.origin}" if folds is not None else

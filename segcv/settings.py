@@ -50,6 +50,7 @@ class GroupSettings:
     near_duplicates: int | None = 5      # largest Hamming distance of 64-bit perceptual hashes; null: not looked for
     turns: bool = True                   # near-duplicates also among flipped and turned copies
     overlaps: str | None = "landmarks"   # shared ground: blocks (equal pixels), landmarks (also compressed), null
+    ground: str | None = "auto"          # where images lie: columns, georeference, names; auto: the first of them; null
     levels: list[str] = field(default_factory=list)      # coarser id columns that stay whole, fine to coarse
     large_joins: str = "ask"             # look-alike groups that are above 1/folds together: ask, join, apart
 

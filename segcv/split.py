@@ -16,7 +16,7 @@ def main(settings: SplitCommand) -> None:
     import pandas as pd
 
     from segcv.splits import SPLITTERS
-    from segcv.study import GROUPINGS, SENSITIVITY, evidence_kinds, open_study
+    from segcv.study import GROUND, GROUPINGS, SENSITIVITY, evidence_kinds, open_study
 
     study = open_study(settings.data, settings.group, settings.split, splits=Path(settings.splits),
                        cache=Path(settings.cache), workers=settings.workers, progress=progress_bar)
@@ -28,6 +28,10 @@ def main(settings: SplitCommand) -> None:
           f"{'; for KNOWN groups: trained on their past' if split.known_groups else ''}")
     kinds = evidence_kinds(split.images)
     print("Groups come from: " + ", ".join(f"{kind} ({count} images)" for kind, count in kinds.items()))
+    if (split.folder / GROUND).is_file():
+        ground = pd.read_csv(split.folder / GROUND)
+        print(f"Where images lie is told by {ground['told_by'].iloc[0]}: {int((ground['overlaps'] > 0).sum())} of "
+              f"{len(ground)} images overlap another one")
     for name, title in ((GROUPINGS, "What could be the groups, by how much of the labels it explains:"),
                         (SENSITIVITY, "Near-duplicates at other thresholds (bits):")):
         if (split.folder / name).is_file():

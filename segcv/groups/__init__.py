@@ -16,9 +16,17 @@ from segcv.groups.hamming import diameter, hamming_components, hamming_matches, 
 from segcv.groups.looks import clusters, near_duplicate_pairs
 from segcv.groups.names import NAME_PATTERNS, name_groups
 from segcv.groups.overlaps import overlapping_pairs
+from segcv.groups.places import (
+    Places,
+    places_by_columns,
+    places_by_georeference,
+    places_by_names,
+    places_by_numbers,
+)
 
 __all__ = [
-    "AUTO", "NAME_PATTERNS", "assign_groups", "candidate_groupings", "clusters", "diameter", "hamming_components",
-    "hamming_matches", "hamming_pairs", "name_groups", "near_duplicate_pairs", "near_duplicate_sensitivity",
-    "overlapping_pairs", "proposed_pattern", "rank_groupings",
+    "AUTO", "NAME_PATTERNS", "Places", "assign_groups", "candidate_groupings", "clusters", "diameter",
+    "hamming_components", "hamming_matches", "hamming_pairs", "name_groups", "near_duplicate_pairs",
+    "near_duplicate_sensitivity", "overlapping_pairs", "places_by_columns", "places_by_georeference",
+    "places_by_names", "places_by_numbers", "proposed_pattern", "rank_groupings",
 ]

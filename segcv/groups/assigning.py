@@ -28,7 +28,8 @@ def assign_groups(images: pd.DataFrame, looks: pd.DataFrame | None, *, pattern: 
     source_id, for patches ("source_id"); the id columns `levels`, fine to coarse, of which every value stays in one
     group ("patient_id"); verified look-alikes within `max_distance` bits ("near-duplicate of ..."), with `turns` also
     flipped and turned ones; shared ground ("overlap with ..."): by `overlaps`, "blocks" of equal pixels or also
-    "landmarks", see `overlapping_pairs`, and by `ground`, pairs (first, second, share) of rectangles that overlap;
+    "landmarks", see `overlapping_pairs`, and by `ground`, pairs (first, second, share) of rectangles that overlap,
+    unless a chain of them is above 1 / `folds` of the rows: that is for splitters that cut ground into blocks;
     else the image is a group of its own, named by its image_id ("alone"). `looks` comes from the room pixels; None
     with max_distance=None and overlaps=None leaves looks out. Ids are text: "007", "07" and "NA" are three groups, ""
     is none.
@@ -50,8 +51,9 @@ def assign_groups(images: pd.DataFrame, looks: pd.DataFrame | None, *, pattern: 
     rows = table.iloc[order].reset_index(drop=True)            # by image_id: the order of rows has no influence
     ids: list[str] = rows["image_id"].tolist()
     labels, evidence = given_labels(rows, pattern, levels)
-    links = links_between(rows, looks, max_distance=max_distance, turns=turns, overlaps=overlaps, ground=ground)
     largest = np.inf if large_joins == JOIN else len(rows) / folds
+    links = links_between(rows, looks, labels=labels, max_distance=max_distance, turns=turns, overlaps=overlaps,
+                          ground=ground, largest=largest)
     found = join(ids, labels, links, largest=largest)
     _say_joined(found, folds, len(rows), large_joins)
     if looks is not None and max_distance is not None:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
 
 from segcv.errors import GroupError, SegcvWarning
 from segcv.groups.looks import near_duplicate_pairs
@@ -17,11 +21,13 @@ SHOWN = 5
 _COLUMNS = ("first", "second", "kind", "turn", "how")
 
 
-def links_between(rows: pd.DataFrame, looks: pd.DataFrame | None, *, max_distance: int | None, turns: bool,
-                  overlaps: str | None, ground: pd.DataFrame | None) -> pd.DataFrame:
+def links_between(rows: pd.DataFrame, looks: pd.DataFrame | None, *, labels: Sequence[str], max_distance: int | None,
+                  turns: bool, overlaps: str | None, ground: pd.DataFrame | None, largest: float) -> pd.DataFrame:
     """Links of images: first, second, kind, turn, and how near they are in words; the strongest kind first.
 
-    `ground` holds pairs (first, second, share) whose rectangles overlap. Flat images are counted, warned and not
+    `ground` holds pairs (first, second, share) whose rectangles overlap; where a chain of them, with the groups
+    `labels` of the rows, would have more than `largest` images, none of it is linked: such ground is cut into blocks,
+    not joined. What positions tell of a pair, pixels are not asked again. Flat images are counted, warned and not
     linked by their looks.
 
     Raises:
@@ -41,12 +47,30 @@ def links_between(rows: pd.DataFrame, looks: pd.DataFrame | None, *, max_distanc
         if overlaps is not None:
             found.append(_overlapping(mine, overlaps))
     if ground is not None:
+        said = pd.MultiIndex.from_frame(ground[["first", "second"]])
+        found = [links[links["kind"].ne(OVERLAP) | ~pd.MultiIndex.from_frame(links[["first", "second"]]).isin(said)]
+                 for links in found]
+        ground = ground[_in_short_chains(rows["image_id"], labels, ground, largest)]
         found.append(pd.DataFrame({"first": ground["first"], "second": ground["second"], "kind": OVERLAP, "turn": "",
                                    "how": [f"{100 * share:.0f} % of one is ground of the other, by their positions"
                                            for share in ground["share"]]}))
     links = pd.concat(found, ignore_index=True)
     rank = links["kind"].map({IDENTICAL: 0, NEAR: 1, OVERLAP: 2})
     return links.iloc[np.argsort(rank.to_numpy(), kind="stable")].reset_index(drop=True)
+
+
+def _in_short_chains(image_ids: pd.Series, labels: Sequence[str], pairs: pd.DataFrame,
+                     largest: float) -> NDArray[np.bool_]:
+    """Pairs whose component, over whole groups, has at most `largest` images."""
+    own = [f"group {label}" if label else f"image {image_id}"
+           for image_id, label in zip(image_ids, labels, strict=True)]
+    unit = pd.factorize(np.array(own, object))[0]
+    row = pd.Series(unit, index=image_ids)
+    ends = row[pairs["first"]].to_numpy(), row[pairs["second"]].to_numpy()
+    units = int(unit.max(initial=-1)) + 1
+    part = connected_components(coo_matrix((np.ones(len(pairs)), ends), shape=(units, units)), directed=False)[1]
+    size = np.bincount(part[unit], minlength=1)
+    return np.asarray(size[part[ends[0]]] <= largest, bool)
 
 
 def _complete(rows: pd.DataFrame, looks: pd.DataFrame) -> pd.DataFrame:

@@ -28,6 +28,7 @@ class Facts:
     profile: pd.DataFrame | None = None        # IMAGE_PROFILE with pixels_hash, labels_hash, orientation, ...
     masks: pd.DataFrame | None = None          # MASK_PROFILE
     looks: pd.DataFrame | None = None          # image_id, phash, flat, thumbnail
+    georeferences: pd.DataFrame | None = None  # of GeoTIFFs: image_id, x, y, w, h, crs, unit, pixel_size
     folds: Folds | None = None
     ledger: pd.DataFrame | None = None         # fit_id, outer, group_id, role
     runs: tuple[RunFacts, ...] | None = None

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from segcv.leakage.facts import Facts
 from segcv.leakage.finding import FAIL, WARN, Finding
 from segcv.leakage.overlap_seen import shared_pixels_agree
-from segcv.leakage.places import Places, places_of
+from segcv.leakage.places import Places, guesses_of, places_of
 from segcv.leakage.touched import Ints, touched_by_pairs
 from segcv.leakage.words import pair_texts, share_text, some, where_text
-from segcv.splits import near_pairs
+from segcv.splits import near_pairs, shared_areas
 
 NAME = "shared_ground"
 CURE = ("Hold out blocks of ground: python -m segcv.split split=blocks (columns x, y, w, h), or whole sources: "
@@ -29,17 +29,16 @@ def find(facts: Facts) -> Iterator[Finding]:
     assert facts.folds is not None
     places = places_of(facts)
     if places is None:
+        yield from _guessed(facts)
         return
-    near = near_pairs(places.ground, 0)                                         # pairs x 2, touching ones included
-    area = shared_area(places, near)
-    share = area / _areas(places)[near].min(axis=1)
-    overlapping = near[share > 1e-9]
+    near, overlapping = near_pairs(places.ground, 0), near_pairs(places.ground, None)   # pairs x 2; near ones may touch
     if not places.cells and len(overlapping):
         seen = None if places.sure else shared_pixels_agree(facts, places, overlapping)
         if seen is False:
             return
         yield from _overlap(facts, places, overlapping, severity=WARN if seen is None and not places.sure else FAIL)
-    touching = near if places.cells else near[share <= 1e-9]
+    size = len(places.rows)
+    touching = near if places.cells else near[~np.isin(near @ (size, 1), overlapping @ (size, 1))]
     found = touched_by_pairs(facts.folds, places.rows[touching[:, 0]], places.rows[touching[:, 1]])
     if found.cells:
         yield Finding(
@@ -48,6 +47,15 @@ def find(facts: Facts) -> Iterator[Finding]:
             "What lies beside is lit, grown and labelled alike, and a building or field goes on across the border: new "
             "ground is farther away than that.", CURE, evidence=places.evidence, held_out_touched=found.cells,
             held_out=found.held_out, examples=pair_texts(facts, found), measures={"per_fold": found.per_fold})
+
+
+def _guessed(facts: Facts) -> Iterator[Finding]:
+    """Fail where plain numbers in names are positions of tiles that overlap, as their pixels show."""
+    for places in guesses_of(facts):
+        overlapping = near_pairs(places.ground, None)
+        if len(overlapping) and shared_pixels_agree(facts, places, overlapping):
+            yield from _overlap(facts, places, overlapping, severity=FAIL)
+            return
 
 
 def _overlap(facts: Facts, places: Places, pairs: Ints, *, severity: str) -> Iterator[Finding]:
@@ -73,7 +81,7 @@ def _overlap(facts: Facts, places: Places, pairs: Ints, *, severity: str) -> Ite
 def _fraction_seen(facts: Facts, places: Places, pairs: Ints) -> NDArray[np.float64]:
     """Per rectangle, the largest share of it that one training tile covers in a fold that holds it out."""
     assert facts.folds is not None
-    area, whole = shared_area(places, pairs), _areas(places)
+    area, whole = shared_areas(places.ground, pairs), _areas(places)
     most = np.zeros(len(places.rows))
     for fold in facts.folds:
         held_out, train = fold.held_out[places.rows], fold.train[places.rows]
@@ -81,15 +89,6 @@ def _fraction_seen(facts: Facts, places: Places, pairs: Ints) -> NDArray[np.floa
             crossing = held_out[one] & train[other]
             np.maximum.at(most, one[crossing], area[crossing] / whole[one[crossing]])
     return most
-
-
-def shared_area(places: Places, pairs: Ints) -> NDArray[np.float64]:
-    """Area that the two rectangles of each pair share."""
-    one, other = pairs.T
-    side = np.minimum(places.ground.high[one], places.ground.high[other]) - np.maximum(
-        places.ground.low[one], places.ground.low[other])
-    area: NDArray[np.float64] = np.maximum(side, 0).prod(axis=1)
-    return area
 
 
 def _areas(places: Places) -> NDArray[np.float64]:

@@ -4,6 +4,7 @@ The only room that opens an image or mask file. Images are H x W x bands in thei
 class ids 0..C-1 and `LabelMap.void`. What is fitted (Preprocessing) opens the rows it is given and no other.
 """
 
+from segcv.pixels.agreement import rectangles_agree
 from segcv.pixels.annotation_entries import annotations_id, labels_found
 from segcv.pixels.annotation_rules import AnnotationRules, annotation_rules
 from segcv.pixels.converting import Conversion, convert_annotations
@@ -11,6 +12,7 @@ from segcv.pixels.declared import infer_label_map, label_map
 from segcv.pixels.files import MAX_PIXELS
 from segcv.pixels.flight_strips import CLASS_NAMES as FLIGHT_STRIP_CLASSES
 from segcv.pixels.flight_strips import write_flight_strips
+from segcv.pixels.georeference import georeferences, has_georeferences
 from segcv.pixels.image_windows import OpenImage, open_image, write_raster
 from segcv.pixels.labels import LabelMap
 from segcv.pixels.looks import Look, look
@@ -29,7 +31,7 @@ __all__ = [
     "FLIGHT_STRIP_CLASSES", "MAX_PIXELS", "AnnotationRules", "Conversion", "LabelMap", "Look", "MaskCounts",
     "OpenImage", "OpenMask", "PredictedCoding", "Preprocessing", "Profile", "annotation_rules", "annotations_id",
     "changed_images", "check_data", "class_pixels", "convert_annotations", "count_masks", "data_id",
-    "fit_preprocessing", "infer_label_map", "label_map", "labels_found", "look", "open_image", "open_mask",
-    "picture_panels", "predicted_coding", "read_image", "read_volume", "refuse_unlabelled", "thumbnail", "valid_pixels",
-    "write_flight_strips", "write_mask", "write_raster",
+    "fit_preprocessing", "georeferences", "has_georeferences", "infer_label_map", "label_map", "labels_found", "look",
+    "open_image", "open_mask", "picture_panels", "predicted_coding", "read_image", "read_volume", "rectangles_agree",
+    "refuse_unlabelled", "thumbnail", "valid_pixels", "write_flight_strips", "write_mask", "write_raster",
 ]

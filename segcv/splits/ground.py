@@ -14,6 +14,7 @@ from segcv.tables import HELD_OUT, TRAIN
 
 ALL, GROUND, SOURCE = "all", "ground", "source_id"
 PLACE = ("x", "y", "w", "h")
+PIXEL_SIZE = "ground_pixel_size"
 SHOWN = 3
 ROUNDING = 1e-9        # of the extent: coordinates that differ by less are equal
 
@@ -28,6 +29,7 @@ class Ground:
     low: Floats          # images x (x, y)
     high: Floats         # images x (x, y)
     frame: Ints          # images; coordinates of different frames have nothing to do with each other
+    slack: float = 0.0   # in that unit; what overlaps or is apart by less, only touches
 
     @property
     def centre(self) -> Floats:
@@ -38,7 +40,7 @@ class Ground:
     @property
     def rounding(self) -> float:
         """What separates two coordinates that are meant to be equal."""
-        return ROUNDING * float(max(np.abs(self.low).max(), np.abs(self.high).max(), 1.0))
+        return max(self.slack, ROUNDING * float(max(np.abs(self.low).max(), np.abs(self.high).max(), 1.0)))
 
 
 def ground_of(images: pd.DataFrame, *, column: str | None = None) -> Ground:
@@ -46,7 +48,7 @@ def ground_of(images: pd.DataFrame, *, column: str | None = None) -> Ground:
 
     Coordinates count within the images of one value of `column`; where it is not said, within `ground` if the table
     has that column, else within source_id, else they are of one ground. `column="all"`: of one ground, whatever the
-    table has.
+    table has. Where there is a column `ground_pixel_size`, in that unit, half a pixel more or less is rounding.
 
     Raises:
         SplitError: a column is missing, a number is missing, or a side is not above 0; the rows are named.
@@ -61,7 +63,8 @@ def ground_of(images: pd.DataFrame, *, column: str | None = None) -> Ground:
         names = images.loc[bad, "image_id"]
         raise SplitError(f"{len(names)} of {len(images)} images have no place: x, y must be numbers and w, h above 0 "
                          f"({', '.join(names.iloc[:SHOWN])}).")
-    return Ground(box[:, :2], box[:, :2] + box[:, 2:], _frames(images, column))
+    slack = images[PIXEL_SIZE].max() / 2 if PIXEL_SIZE in images.columns else 0.0
+    return Ground(box[:, :2], box[:, :2] + box[:, 2:], _frames(images, column), float(slack))
 
 
 def near_pairs(ground: Ground, distance: float | None) -> Ints:
@@ -83,6 +86,28 @@ def near_pairs(ground: Ground, distance: float | None) -> Ints:
         found.append(np.sort(near[keep], axis=1).astype(np.int64))
     pairs = np.concatenate(found)
     return pairs[np.lexsort(pairs.T[::-1])]
+
+
+def shared_areas(ground: Ground, pairs: Ints) -> Floats:
+    """Area that the two rectangles of each pair share."""
+    one, other = pairs.T
+    side = np.minimum(ground.high[one], ground.high[other]) - np.maximum(ground.low[one], ground.low[other])
+    area: Floats = np.maximum(side, 0).prod(axis=1)
+    return area
+
+
+def overlaps_on_ground(images: pd.DataFrame, *, column: str | None = None) -> pd.DataFrame:
+    """Pairs of images whose rectangles overlap: first, second (ids, first < second), share of the smaller one.
+
+    Sorted by ids; the order of rows has no influence.
+    """
+    images = images.sort_values("image_id", ignore_index=True)
+    ground = ground_of(images, column=column)
+    pairs = near_pairs(ground, None)
+    whole = (ground.high - ground.low).prod(axis=1)
+    ids = images["image_id"].to_numpy(dtype=object)
+    return pd.DataFrame({"first": ids[pairs[:, 0]], "second": ids[pairs[:, 1]],
+                         "share": shared_areas(ground, pairs) / whole[pairs].min(axis=1)})
 
 
 def shared_ground(images: pd.DataFrame, roles: pd.DataFrame, *, distance: float | None,

@@ -5,12 +5,12 @@ The one place where pixels, groups and splits meet; every command that needs dat
 
 from segcv.study.annotations import convert
 from segcv.study.naming import demo_table, images_table
-from segcv.study.opening import GROUPINGS, SENSITIVITY, SHEET, Study, open_study, split_folder
+from segcv.study.opening import GROUND, GROUPINGS, SENSITIVITY, SHEET, Study, open_study, split_folder
 from segcv.study.reading import Data, open_data
 from segcv.study.sheet import evidence_kinds
 from segcv.study.truth import Truth, keep_roles, open_truth
 
 __all__ = [
-    "GROUPINGS", "SENSITIVITY", "SHEET", "Data", "Study", "Truth", "convert", "demo_table", "evidence_kinds",
+    "GROUND", "GROUPINGS", "SENSITIVITY", "SHEET", "Data", "Study", "Truth", "convert", "demo_table", "evidence_kinds",
     "images_table", "keep_roles", "open_data", "open_study", "open_truth", "split_folder",
 ]

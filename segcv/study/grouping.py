@@ -16,14 +16,19 @@ NO_GROUP = frozenset({"image_id", "image_path", "mask_path", "group_evidence", "
 USED = "as used"
 
 
-def grouped_images(images: pd.DataFrame, profile: Profile, group: GroupSettings, split: SplitSettings) -> pd.DataFrame:
-    """The images with their groups and evidence. A splitter that cuts by ground takes care of overlaps by itself."""
+def grouped_images(images: pd.DataFrame, profile: Profile, group: GroupSettings, split: SplitSettings,
+                   overlaps: pd.DataFrame | None) -> pd.DataFrame:
+    """The images with their groups and evidence; `overlaps`: pairs whose rectangles overlap.
+
+    A splitter that cuts by ground takes care of overlaps by itself.
+    """
     contents = profile.images[["image_id", "pixels_hash"]].rename(columns={"pixels_hash": "image_hash"})
     known = SPLITTERS.get(split.name)
     cuts_ground = known is not None and known.reads_ground
     grouped = assign_groups(images, profile.looks.merge(contents, on="image_id"), pattern=group.pattern,
                             max_distance=group.near_duplicates, turns=group.turns,
-                            overlaps=None if cuts_ground else group.overlaps, levels=group.levels,
+                            overlaps=None if cuts_ground else group.overlaps,
+                            ground=None if cuts_ground else overlaps, levels=group.levels,
                             large_joins=group.large_joins, folds=split.folds or 2)
     _warn_alone(grouped)
     return grouped

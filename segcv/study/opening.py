@@ -31,12 +31,12 @@ from segcv.splits import (
 )
 from segcv.study.grouping import grouped_images, rankings, sensitivity
 from segcv.study.naming import data_name, given_groups, images_table, labels_of
-from segcv.study.shared_ground import propose_blocks, with_size
+from segcv.study.shared_ground import Placed, placed_images, propose_blocks, refuse_ground
 from segcv.study.sheet import write_sheet
 from segcv.tables import Progress, fingerprint, make_once, quiet, replacing
 
 FROM_TABLE = "from_table"
-GROUPINGS, SENSITIVITY, SHEET = "groupings.csv", "near_duplicates.csv", "groups.html"
+GROUPINGS, SENSITIVITY, SHEET, GROUND = "groupings.csv", "near_duplicates.csv", "groups.html", "ground.csv"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +86,14 @@ def _make(beside: Path, *, data: DataSettings, group: GroupSettings, split: Spli
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", SegcvWarning)
         _refuse_columns(images, split)
+        refuse_ground(images, group, split)
         labels = labels_of(data, images)
         profile = check_data(images, labels, bands=data.bands, nodata=data.nodata, max_pixels=data.max_pixels,
                              marks=group.overlaps, workers=max(1, workers), progress=progress)
-        grouped = grouped_images(images, profile, group, split)
-        roles = _roles(with_size(grouped, profile.images), profile, labels, split)
-        propose_blocks(with_size(grouped, profile.images), roles, split)
+        placed = placed_images(images, profile.images, group, split)
+        grouped = grouped_images(images, profile, group, split, placed.overlaps)
+        roles = _roles(placed.on(grouped), profile, labels, split)
+        propose_blocks(placed.on(grouped), roles, split)
     ranked, sensitive = rankings(images, grouped, profile), sensitivity(profile, group)
     known = SPLITTERS.get(split.name)
     if known is not None and known.reads_time:
@@ -109,6 +111,8 @@ def _make(beside: Path, *, data: DataSettings, group: GroupSettings, split: Spli
     _write_table(beside / GROUPINGS, ranked)
     if sensitive is not None:
         _write_table(beside / SENSITIVITY, sensitive)
+    if placed.overlaps is not None:
+        _write_table(beside / GROUND, _ground_table(grouped, placed))
     write_sheet(beside / SHEET, grouped, rankings=ranked, sensitivity=sensitive, notes=notes, nodata=data.nodata)
     for warning in said:
         warnings.warn(warning.message, warning.category, stacklevel=2)
@@ -122,6 +126,15 @@ def _roles(images: pd.DataFrame, profile: Profile, labels: LabelMap, split: Spli
                      seed=split.seed, locked_groups=split.locked_groups, max_per_group=split.max_per_group,
                      first_by=split.first_by, bootstrap=split.bootstrap,
                      class_names=labels.names, choices=choices_of(split))
+
+
+def _ground_table(images: pd.DataFrame, placed: Placed) -> pd.DataFrame:
+    """Where each image lies, how many others it overlaps, and what told it."""
+    assert placed.overlaps is not None
+    ends = pd.concat([placed.overlaps["first"], placed.overlaps["second"]]).value_counts()
+    there = placed.on(images)
+    kept = there[["image_id", *(name for name in ("x", "y", "w", "h", "ground") if name in there.columns)]]
+    return kept.assign(overlaps=kept["image_id"].map(ends).fillna(0).astype("int64"), told_by=placed.told)
 
 
 def _write_table(path: Path, table: pd.DataFrame) -> None:
@@ -141,7 +154,7 @@ def _refuse_columns(images: pd.DataFrame, split: SplitSettings) -> None:
     known = SPLITTERS.get(split.name)
     if (known is not None and known.reads_time) or split.first_by is not None:
         times_of(images, choices_of(split).time)
-    if known is not None and known.reads_ground:
+    if known is not None and known.reads_ground and {"x", "y"} & set(images.columns):
         missing = {"w": 1.0, "h": 1.0} if split.buffer_m is None else {}
         ground_of(images.assign(**{name: size for name, size in missing.items() if name not in images}),
                   column=split.ground_column)

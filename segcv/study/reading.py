@@ -12,6 +12,7 @@ from segcv.groups import name_groups
 from segcv.pixels import LabelMap, Profile, check_data, data_id
 from segcv.settings import DataSettings, GroupSettings
 from segcv.study.naming import data_name, given_groups, images_table, labels_of
+from segcv.study.shared_ground import AUTO, GEOREFERENCE, file_places
 from segcv.tables import Progress, quiet
 
 
@@ -24,6 +25,7 @@ class Data:
     images: pd.DataFrame
     profile: Profile
     data_id: str
+    georeferences: pd.DataFrame | None       # of GeoTIFFs, as the room pixels reads them; None where not looked for
 
 
 def open_data(data: DataSettings, group: GroupSettings, *, cache: Path, workers: int = 1,
@@ -47,4 +49,5 @@ def open_data(data: DataSettings, group: GroupSettings, *, cache: Path, workers:
     labels = labels_of(data, images)
     profile = check_data(images, labels, bands=data.bands, nodata=data.nodata, max_pixels=data.max_pixels,
                          marks=group.overlaps, workers=max(1, workers), progress=progress)
-    return Data(data_name(data), labels, images, profile, data_id(profile, labels))
+    found = file_places(images, needed=group.ground == GEOREFERENCE) if group.ground in (AUTO, GEOREFERENCE) else None
+    return Data(data_name(data), labels, images, profile, data_id(profile, labels), found)

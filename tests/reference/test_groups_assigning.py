@@ -268,9 +268,21 @@ def test_levels_go_from_fine_to_coarse():
 def test_positions_that_overlap_join_given_groups_and_say_so():
     ground = pd.DataFrame({"first": ["a"], "second": ["b"], "share": [0.25]})
     with pytest.warns(SegcvWarning, match=r"joined, because their images overlap: x and y \(a and b, 25 % of one is"):
-        table = assign(images_of({"a": "x", "b": "y", "c": "z"}), ground=ground)
-    alone = assign(images_of({"a": "", "b": "", "c": ""}), ground=ground)
+        table = assign(images_of({"a": "x", "b": "y", "c": "z", "d": "z"}), ground=ground, folds=2)
+    alone = assign(images_of({"a": "", "b": "", "c": "", "d": ""}), ground=ground, folds=2)
 
-    assert table["group_id"].tolist() == ["x+y", "x+y", "z"]
+    assert table["group_id"].tolist() == ["x+y", "x+y", "z", "z"]
     assert table["group_evidence"].tolist()[0] == "column; joined with y by shared ground"
-    assert alone["group_evidence"].tolist() == ["overlap with b", "overlap with a", "alone"]
+    assert alone["group_evidence"].tolist() == ["overlap with b", "overlap with a", "alone", "alone"]
+
+
+def test_a_long_chain_of_overlaps_is_not_glued_to_one_group():
+    """Five strips in a row are 5 of 8 images, above 1/2, and stay five; the pair beside them is 2 of 8 and joins."""
+    chain = dict.fromkeys("abcdefgh", "")
+    ground = pd.DataFrame([("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"), ("f", "g")], columns=["first", "second"])
+    ground["share"] = 0.2
+    table = assign(images_of(chain), ground=ground, folds=2)
+    whole = assign(images_of(chain), ground=ground, folds=2, large_joins="join")
+
+    assert table["group_id"].tolist() == ["a", "b", "c", "d", "e", "f", "f", "h"]
+    assert whole["group_id"].tolist() == ["a", "a", "a", "a", "a", "f", "f", "h"]
