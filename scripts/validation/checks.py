@@ -191,7 +191,7 @@ def crossed(promises: tuple[Promise, ...], *, groups: tuple[int, ...], tables: i
             drawn = draw(PLAIN, groups=count, columns=COLUMNS, rng=rng, repeats=True, seeds=2, training=PLAIN.sd[1])
             for promise in promises:
                 low, high = promise.method(drawn, table)
-                hits[promise] += low <= PLAIN.mu <= high
+                hits[promise] += low <= promise.of_mean * PLAIN.mu <= high
         found += [within(f"{promise.what}, two seeds each", f"{PLAIN.name}, {count} groups", hits[promise], tables,
                          93.5, 96.5, slack=0, goal=False) for promise in promises]
     return found

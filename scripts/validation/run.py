@@ -25,10 +25,12 @@ from validation.checks import (
     equal_row_recipe,
     permutations,
     pivots,
+    pooled_recipe,
 )
 
 OVER_REPEATS = (Promise("equal-group mean, recipe, over repeats", equal_group_recipe, None),
-                Promise("equal-row mean, recipe, over repeats", equal_row_recipe, None))
+                Promise("equal-row mean, recipe, over repeats", equal_row_recipe, None),
+                Promise("pooled mIoU, recipe, over repeats", pooled_recipe, None, of_mean=.9))
 
 
 def quick() -> Iterator[list[Found]]:

@@ -88,7 +88,7 @@ from segcv.statistics.planning import (
     spread_of,
     spread_of_difference,
 )
-from segcv.statistics.pooled import Jackknife, jackknife, pooled_difference, pooled_estimates
+from segcv.statistics.pooled import Jackknife, jackknife, pooled_difference, pooled_estimates, pooled_mean
 from segcv.statistics.resampling import GroupSums, drawn_groups, drawn_means, group_sums_of, product
 from segcv.statistics.results import (
     RESULTS,
@@ -131,10 +131,10 @@ __all__ = [
     "group_features", "group_pooled_scores", "group_profile", "group_scores", "group_sums_of", "group_table",
     "grouping_verdict", "groups_differ", "groups_of_images", "half_width", "hoeffding", "holm", "image_means",
     "interval_cautions", "intraclass_correlation", "jackknife", "leak_gap", "mean_of", "missing_cells",
-    "model_factor", "next_step", "own_seeds", "paired_difference", "percentile_estimates", "plan", "pooled_difference",
-    "pooled_estimates", "product", "rank_correlation", "rank_probabilities", "read_results", "repeated_sums",
-    "repeated_variances", "rest_commands", "results_table", "row_mean_of", "score_cautions", "scored_images",
-    "sign_flip", "sources_of", "spread_of", "spread_of_difference", "student_t", "summarise", "summarise_results",
-    "sums_of_squares", "table_groups", "trace_df", "train_beside_held_out", "training_distance", "trivial_baseline",
-    "two_sided", "undefined_table", "variances", "weights_of",
+    "model_factor", "next_step", "own_seeds", "paired_difference", "percentile_estimates", "plan",
+    "pooled_difference", "pooled_estimates", "pooled_mean", "product", "rank_correlation", "rank_probabilities",
+    "read_results", "repeated_sums", "repeated_variances", "rest_commands", "results_table", "row_mean_of",
+    "score_cautions", "scored_images", "sign_flip", "sources_of", "spread_of", "spread_of_difference", "student_t",
+    "summarise", "summarise_results", "sums_of_squares", "table_groups", "trace_df", "train_beside_held_out",
+    "training_distance", "trivial_baseline", "two_sided", "undefined_table", "variances", "weights_of",
 ]

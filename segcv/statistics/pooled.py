@@ -12,6 +12,7 @@ import numpy as np
 
 from segcv.errors import RunError
 from segcv.metrics import Counts
+from segcv.statistics.anova import repeated_sums, repeated_variances
 from segcv.statistics.by_group import (
     GroupScores,
     fold_of,
@@ -23,7 +24,7 @@ from segcv.statistics.estimate import THE_RECIPE, THESE_MODELS, Estimate
 from segcv.statistics.intervals import FEWEST_GROUPS, NO_INTERVAL, effective_groups, student_t
 from segcv.statistics.scored import Floats, Ints, ScoredImages
 from segcv.statistics.spread import Mean
-from segcv.statistics.targets import INCOMPLETE, ONE_COLUMN, ONLY_MEANS, TOO_FEW
+from segcv.statistics.targets import INCOMPLETE, ONE_COLUMN, TOO_FEW
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,15 +73,20 @@ def jackknife(scored: ScoredImages, score: Callable[[Counts], Floats]) -> Jackkn
 
 
 def pooled_mean(found: Jackknife, pseudo: Floats, without: Floats, value: float) -> Mean:
-    """Variance of a pooled score (or difference) for these models and, over one partition, for the recipe [7, 8]."""
+    """Variance of a pooled score (or difference) for these models [7] and for the recipe: [8] over one partition, over
+    repeats with new ones the model variance of the groups' own scores by [10]."""
     count = len(pseudo)
     left_out = without.mean(axis=1)
     v_jack = float((count - 1) / count * np.sum((left_out - left_out.mean()) ** 2))
     df = max(1.0, effective_groups(found.leverage) - 1)
     apart = GroupScores(found.group_ids, pseudo, found.fold, found.repeat, found.images, 0).independent()
     columns = apart.scores.shape[1]
-    if columns < 2 or not apart.one_partition:
+    if columns < 2:
         return Mean(value, v_jack, df, np.nan, np.nan)
+    if not apart.one_partition:
+        add, model_df = repeated_model_term(apart, found.leverage)
+        bottom = v_jack**2 / df + add**2 / model_df
+        return Mean(value, v_jack, df, add, (v_jack + add) ** 2 / bottom if bottom > 0 else df)
     fold = np.unique(found.fold[:, 0], return_inverse=True)[1]
     add = pooled_model_term(apart.scores, fold, found.leverage)
     bottom = v_jack**2 / df + add**2 / ((int(fold.max()) + 1) * (columns - 1))
@@ -119,7 +125,7 @@ def pooled_estimates(
     mean = pooled_mean(found, found.pseudo, found.without, value)
     these = said(student_t(value, mean.group_variance, mean.group_df, level=level), mean.group_df, THESE_MODELS, "")
     if not np.isfinite(mean.variance):
-        return these, said(NO_INTERVAL, 0, THE_RECIPE, ONE_COLUMN if scored.columns < 2 else ONLY_MEANS)
+        return these, said(NO_INTERVAL, 0, THE_RECIPE, ONE_COLUMN)
     return these, said(student_t(value, mean.variance, mean.df, level=level), mean.df, THE_RECIPE, "")
 
 
@@ -153,6 +159,27 @@ def pooled_difference(
             folds.append(np.bincount(number, weights=of_run) / np.bincount(number))
         by_fold.append(folds[0] - folds[1])
     return difference, mean, by_fold
+
+
+def repeated_model_term(apart: GroupScores, leverage: Floats) -> tuple[float, float]:
+    """What the models add to the variance of a pooled score over repeats with new partitions, and its df.
+
+    To first order a pooled score is the mean of the groups' own scores, each with its leverage: its pseudo-value is
+    theta + G leverage (own - theta). The model variance is that of the own scores by Henderson III [10], and weighs as
+    much as the leverages that share a run, beyond those of single groups, which the jackknife carries.
+    """
+    there = leverage > 0
+    share = leverage[there]
+    theta = apart.scores.mean(axis=0)                                               # columns
+    own = theta + (apart.scores[there] - theta) / (len(leverage) * share[:, None])
+    fold = apart.fold[there]
+    factors = []
+    for s in range(own.shape[1]):
+        run = np.unique(fold[:, s], return_inverse=True)[1]
+        factors.append(max(0.0, float(np.sum(np.bincount(run, weights=share) ** 2) - np.sum(share**2))))
+    sums = repeated_sums(own, fold)
+    m2 = float(np.nan_to_num(repeated_variances(own, fold).model))
+    return max(0.0, m2) / own.shape[1] * float(np.mean(factors)), float(max(1, sums.run_df))
 
 
 def pooled_model_term(pseudo: Floats, fold: Ints, leverage: Floats) -> float:

@@ -19,7 +19,6 @@ ONE_COLUMN = ("one seed and one repeat: how much the model itself varies is unkn
               "(or more repeats) for an interval of the recipe")
 TOO_FEW = f"fewer than {FEWEST_GROUPS} groups: only the bounded interval is given"
 TOO_FEW_BOUNDED = "fewer than 2 groups: nothing is known about other groups"
-ONLY_MEANS = "over repeats only means of group and image scores have an interval of the recipe"
 INCOMPLETE = "not every group was scored in every column; run the missing cells"
 
 

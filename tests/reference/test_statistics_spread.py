@@ -17,7 +17,10 @@ from segcv.statistics import (
     drawn_means,
     group_scores,
     group_sums_of,
+    jackknife,
     mean_of,
+    pooled_estimates,
+    pooled_mean,
     product,
     repeated_sums,
     row_mean_of,
@@ -140,3 +143,28 @@ def test_group_scores_without_every_column_are_refused():
 
     with pytest.raises(Exception, match="every column"):
         decompose(torn)
+
+
+def test_over_repeats_a_pooled_score_of_equal_unions_has_the_model_term_of_the_equal_row_mean():
+    """Every image has 100 px in its union and its score as true positives, so the pooled IoU is the mean over images
+    of equal groups: the model term of the recipe is that of the equal-row mean, another function."""
+    rng = np.random.default_rng(3)
+    groups, repeats, folds = 20, 3, 4
+    fold = np.stack([rng.permutation(np.arange(groups) % folds) for _ in range(repeats)])         # repeats x groups
+    tp = np.rint(100 * np.clip(.6 + .1 * rng.standard_normal((1, groups)) + .1 * rng.standard_normal((repeats, folds))[
+        np.arange(repeats)[:, None], fold] + .02 * rng.standard_normal((repeats, groups)), 0, 1)).astype(int)
+    rows = [(f"r{r}-f{fold[r, g]}", r, fold[r, g], 0, f"{g:02d}", f"{g:02d}", "", 0, tp[r, g], 0, 100 - tp[r, g], 200)
+            for r in range(repeats) for g in range(groups)]
+    scored = scored_images(pd.DataFrame(rows, columns=["run_id", "repeat", "fold", "seed", "image_id", "group_id",
+                                                       "source_id", "class_id", "tp", "fp", "fn", "valid"]))
+
+    def score(counts: Counts) -> np.ndarray:
+        return image_scores(counts, metric="iou", policy="union")
+
+    found = jackknife(scored, score)
+    pooled = pooled_mean(found, found.pseudo, found.without, .6)
+    by_row = row_mean_of(group_scores(scored, score(scored.counts)))
+
+    assert by_row.model_variance > 0
+    assert pooled.model_variance == pytest.approx(by_row.model_variance)
+    assert pooled_estimates(scored, score, unit="mIoU", level=.95)[1].has_interval
