@@ -187,6 +187,7 @@ class RecipeCommand(SplitCommand):
     prediction: PredictionSettings = field(default_factory=PredictionSettings)
     device: str = "auto"                 # auto, cpu, cuda, cuda:1
     threads: int = 1                     # torch threads; changes results, so part of the config id
+    cache_gb: float = 20.0               # decoded images kept in the cache; beyond it decoded at each look; 0: none
 
 
 @dataclass

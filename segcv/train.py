@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 OF_A_PROGRAM = ("command", "predictions", "kind", "channels", "predicted_values", "volume_rows", "size", "test_masks",
                 "stopping", "validation_share", "validation_fold")
 FIRST_SHARED = OF_A_PROGRAM.index("stopping")          # from here on with our own training, too
-NOT_PART_OF_THE_CONFIG = ("fold", "seed", "repeat", "candidate", "runs", "splits", "cache", "workers", "device",
-                         "probe")
+NOT_PART_OF_THE_CONFIG = ("fold", "seed", "repeat", "candidate", "runs", "splits", "cache", "cache_gb", "workers",
+                         "device", "probe")
 
 
 def jobs_of(cells: Sequence[TrainCommand], names: Sequence[str], commands: Sequence[Sequence[str]]) -> list[Job]:
@@ -108,7 +108,7 @@ def train(settings: TrainCommand, study: Study) -> Path:
         seeds = seeds_of(settings)
         watch, close = step_bar(f"fold {settings.fold} seed {settings.seed}")
         fitted = fit_recipe(settings, inside, labels=study.labels, masks=study.split.masks, seeds=seeds, out=working,
-                            config_id=key.config_id, inner=inner, progress=progress_bar, watch=watch)
+                            config_id=key.config_id, inner=inner, progress=progress_bar, watch=watch, say=print)
         close()
         held_out = rows[rows["role"] == "held_out"].reset_index(drop=True)
         score_recipe(settings, fitted.folder, held_out, labels=study.labels, run_id=key.run_id, out=working,
@@ -278,6 +278,8 @@ def refuse_settings(settings: TrainCommand) -> None:
             raise ConfigError(f"optim.{name}={number} is not a number to train with.")
     if settings.augment.crop is not None and settings.augment.crop < 1:
         raise ConfigError(f"augment.crop={settings.augment.crop} must be 1 px or more, or null for whole images.")
+    if not settings.cache_gb >= 0:
+        raise ConfigError(f"cache_gb={settings.cache_gb} must be 0 (decode images whenever they are read) or more.")
     if trainer.stopping not in ("fixed", "early"):
         raise ConfigError(f"trainer.stopping={trainer.stopping} is not known; use fixed or early.")
     if trainer.stopping == "fixed" and trainer.validation_fold is not None:

@@ -23,8 +23,8 @@ from segcv.settings import NestedCommand
 from segcv.study import Study, open_study
 from segcv.tables import HELD_OUT, TRAIN, Progress, fingerprint, quiet, stream
 
-NOT_PART_OF_THE_CONFIG = ("candidates", "splits", "cache", "workers", "device", "slots", "retries", "fit", "level",
-                          "nested", "name", "seed")
+NOT_PART_OF_THE_CONFIG = ("candidates", "splits", "cache", "cache_gb", "workers", "device", "slots", "retries", "fit",
+                          "level", "nested", "name", "seed")
 FALLBACKS = ("majority", "uncalibrated")
 
 

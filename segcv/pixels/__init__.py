@@ -9,6 +9,7 @@ from segcv.pixels.annotation_entries import annotations_id, labels_found
 from segcv.pixels.annotation_rules import AnnotationRules, annotation_rules
 from segcv.pixels.converting import Conversion, convert_annotations
 from segcv.pixels.declared import infer_label_map, label_map
+from segcv.pixels.decoded import Decoded, decoded_pairs
 from segcv.pixels.files import MAX_PIXELS
 from segcv.pixels.flight_strips import CLASS_NAMES as FLIGHT_STRIP_CLASSES
 from segcv.pixels.flight_strips import write_flight_strips
@@ -28,9 +29,9 @@ from segcv.pixels.windows import OpenMask, open_mask
 from segcv.pixels.writing import thumbnail, write_mask
 
 __all__ = [
-    "FLIGHT_STRIP_CLASSES", "MAX_PIXELS", "AnnotationRules", "Conversion", "LabelMap", "Look", "MaskCounts",
+    "FLIGHT_STRIP_CLASSES", "MAX_PIXELS", "AnnotationRules", "Conversion", "Decoded", "LabelMap", "Look", "MaskCounts",
     "OpenImage", "OpenMask", "PredictedCoding", "Preprocessing", "Profile", "annotation_rules", "annotations_id",
-    "changed_images", "check_data", "class_pixels", "convert_annotations", "count_masks", "data_id",
+    "changed_images", "check_data", "class_pixels", "convert_annotations", "count_masks", "data_id", "decoded_pairs",
     "fit_preprocessing", "georeferences", "has_georeferences", "infer_label_map", "label_map", "labels_found", "look",
     "open_image", "open_mask", "picture_panels", "predicted_coding", "read_image", "read_volume", "rectangles_agree",
     "refuse_unlabelled", "thumbnail", "valid_pixels", "write_flight_strips", "write_mask", "write_raster",

@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from segcv.errors import ImageFileError, SegcvWarning
+from segcv.pixels.decoded import Decoded
 from segcv.pixels.files import MAX_PIXELS
 from segcv.pixels.moments import Moments, valid_pixels
 from segcv.pixels.reading import read_image
@@ -77,11 +79,11 @@ class Preprocessing:
 
 
 def fit_preprocessing(rows: pd.DataFrame, *, nodata: float | None = None, max_pixels: int = MAX_PIXELS,
-                      progress: Progress = quiet) -> Preprocessing:
+                      decoded: Decoded | None = None, progress: Progress = quiet) -> Preprocessing:
     """Mean and population standard deviation per band over the images in `rows`, which must be the training rows.
 
-    Nothing but `image_path` of these rows is opened. Exact for 8 and 16 bits; the order of rows does not matter. Where
-    rows have a `train_count`, an image weighs as much as that many.
+    Nothing but `image_path` of these rows is opened, or what is kept of them in `decoded`. Exact for 8 and 16 bits; the
+    order of rows does not matter. Where rows have a `train_count`, an image weighs as much as that many.
     Pixels without data do not count. A band that never changes keeps std 1, with a warning.
 
     Raises:
@@ -91,13 +93,14 @@ def fit_preprocessing(rows: pd.DataFrame, *, nodata: float | None = None, max_pi
         raise ImageFileError("no training image is given to take mean and standard deviation from.")
     ordered = rows.sort_values("image_id", kind="stable")
     paths = [Path(path) for path in ordered["image_path"]]
+    pairs = repeat(None, len(paths)) if decoded is None else map(decoded.pair, paths, map(Path, ordered["mask_path"]))
     moments: Moments | None = None
     kind = (0, "")
     low: Any = np.nan
     high: Any = np.nan
     times = dict(zip(paths, ordered["train_count"], strict=True)) if "train_count" in ordered else {}
-    for path in progress(paths, total=len(paths), what="mean and standard deviation"):
-        image = read_image(path, max_pixels=max_pixels)
+    for path, kept in progress(zip(paths, pairs, strict=True), total=len(paths), what="mean and standard deviation"):
+        image = read_image(path, max_pixels=max_pixels) if kept is None else kept[0]
         if moments is None:
             moments, kind = Moments(image.shape[2]), (image.shape[2], image.dtype.name)
         if (image.shape[2], image.dtype.name) != kind:

@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from segcv.errors import MaskError, SegcvError, TrainingError
-from segcv.pixels import LabelMap, Preprocessing, read_image, valid_pixels
+from segcv.pixels import Decoded, LabelMap, Preprocessing, read_image, valid_pixels
 from segcv.tables import TRAIN, stream
 from segcv.training.augment import Augmentation
 from segcv.training.windows import next_multiple, padded, random_corner
@@ -75,11 +75,14 @@ def training_rows(rows: pd.DataFrame) -> pd.DataFrame:
     return table.assign(copy=table.groupby("image_id").cumcount())
 
 
-def pair_reader(labels: LabelMap, preprocessing: Preprocessing, *, max_pixels: int) -> Callable[[Path, Path], Pair]:
-    """A function that reads an image and its mask, and refuses a pair that the fit cannot take."""
+def pair_reader(labels: LabelMap, preprocessing: Preprocessing, *, max_pixels: int,
+                decoded: Decoded | None = None) -> Callable[[Path, Path], Pair]:
+    """A function that gives an image and its truth, from `decoded` or from their files, and refuses a pair that the fit
+    cannot take. The arrays are not to be written to."""
     def read(image_path: Path, mask_path: Path) -> Pair:
-        image = read_image(image_path, max_pixels=max_pixels)
-        truth = labels.read(mask_path, max_pixels=max_pixels)
+        kept = None if decoded is None else decoded.pair(image_path, mask_path)
+        image, truth = kept or (read_image(image_path, max_pixels=max_pixels),
+                                labels.read(mask_path, max_pixels=max_pixels))
         preprocessing.check(image, image_path)
         if image.shape[:2] != truth.shape:
             raise MaskError(f"{mask_path} is {truth.shape[0]} x {truth.shape[1]} px, its image {image_path} "
@@ -123,14 +126,16 @@ class TrainingImages(Dataset[Sample | SegcvError]):
         image_id, copy = self.ids[position], self.copies[position]
         view = (epoch, image_id, copy) if copy else (epoch, image_id)
         image, truth = self.read(*self.paths[position])
-        nodata = nodata_pixels(image, self.preprocessing)
         height, width = truth.shape
         if self.crop is not None:
             rng = np.random.default_rng(stream(self.root, "crop", *view))
             top, left = random_corner(height, width, side=self.crop, rng=rng)
             window = np.s_[top:top + self.crop, left:left + self.crop]
-            image, truth, nodata = image[window], truth[window], None if nodata is None else nodata[window]
+            image, truth = image[window], truth[window]
             height, width = self.crop, self.crop
+        if self.augmentation.steps:              # a transform may write into what it is given
+            image, truth = image.copy(), truth.copy()
+        nodata = nodata_pixels(image, self.preprocessing)
         height, width = next_multiple(height, self.stride), next_multiple(width, self.stride)
         image, truth = padded(image, height, width), padded(truth, height, width, fill=self.void)
         nodata = None if nodata is None else padded(nodata, height, width)

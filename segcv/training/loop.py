@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from segcv.errors import ConfigError, TrainingError
-from segcv.pixels import MAX_PIXELS, LabelMap, Preprocessing
+from segcv.pixels import MAX_PIXELS, Decoded, LabelMap, Preprocessing
 from segcv.tables import HISTORY, fingerprint, stream
 from segcv.training.augment import Augmentation, Step
 from segcv.training.checkpoints import FitState, Parts, load_checkpoint, save_checkpoint
@@ -70,7 +70,7 @@ def fit(
     schedule: str = "one_cycle", clip: float | None = None, stopping: Stopping | None = None,
     device: str = "auto", threads: int = 1, workers: int = 0, precision: str = "auto", channels_last: bool = False,
     checkpoint_steps: int | None = None, max_pixels: int = MAX_PIXELS, config_id: str = "",
-    watch: Callable[[StepInfo], None] | None = None,
+    decoded: Decoded | None = None, watch: Callable[[StepInfo], None] | None = None,
 ) -> Fit:
     """The network after `epochs` epochs over the training rows: the same bits for the same arguments.
 
@@ -78,8 +78,8 @@ def fit(
     peak rate `lr`; `warmup` is a share of all steps; gradients are cut to the norm `clip` where that is given. A batch
     without a labelled pixel is skipped and counted. `class_weights` has one per class (see the function of this name).
     `precision` is fp32, bf16, fp16 or auto. With `stopping`, the weights are those of the best epoch on its inner rows.
-    `workers` (processes that make batches; 0: a thread), `watch` and `checkpoint_steps` do not change the result;
-    `threads`, `device`, `precision` and `channels_last` do.
+    `decoded` (images that need not be decoded), `workers` (processes that make batches; 0: a thread), `watch` and
+    `checkpoint_steps` do not change the result; `threads`, `device`, `precision` and `channels_last` do.
 
     After each epoch, and every `checkpoint_steps` steps, the state goes to `out`/checkpoint.pt. Where one is found, the
     fit goes on from there, to the bits of a fit that was never interrupted. The caller removes it.
@@ -124,7 +124,7 @@ def fit(
         if (out / CHECKPOINT).is_file():
             state = load_checkpoint(out / CHECKPOINT, parts, belongs_to=belongs_to, device=place)
 
-        read = pair_reader(labels, preprocessing, max_pixels=max_pixels)
+        read = pair_reader(labels, preprocessing, max_pixels=max_pixels, decoded=decoded)
         images = TrainingImages(table, read=read, preprocessing=preprocessing, augmentation=augmentation, crop=crop,
                                 stride=network.stride, void=labels.void, root=seeds.augment)
         feed = stack.enter_context(Feed(images, sampler, epoch=state.epoch, start=state.batch, epochs=epochs,

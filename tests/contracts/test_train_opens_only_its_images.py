@@ -42,7 +42,7 @@ def test_no_excluded_or_held_out_image_is_opened_before_the_network_is_fitted(
         data=DataSettings(table=str(table), num_classes=4),
         split=SplitSettings(name="group_kfold", folds=3, locked_groups=["strip05"], max_per_group=3),
         fold=1, workers=0, trainer=TrainerSettings(epochs=1, stopping=stopping), augment=AugmentSettings("none"),
-        runs=str(tmp_path / "runs"), splits=str(tmp_path / "splits"))
+        runs=str(tmp_path / "runs"), splits=str(tmp_path / "splits"), cache=str(tmp_path / "cache"))
     study = open_study(settings.data, settings.group, settings.split, splits=tmp_path / "splits", cache=tmp_path)
     rows = fold_roles(study.split, 0, 1).set_index("image_id")
     fit = recipes.fit_recipe

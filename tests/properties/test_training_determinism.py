@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tiny_images import write_squares
 
 from segcv.errors import ModelError
-from segcv.pixels import fit_preprocessing, label_map
+from segcv.pixels import Decoded, decoded_pairs, fit_preprocessing, label_map
 from segcv.training import CHECKPOINT, Fit, ModelChoice, Stopping, fit, run_seeds
 from segcv.training.seeds import EpochSampler, batches, epoch_order
 
@@ -48,6 +48,11 @@ def fitted(rows: pd.DataFrame, out: Path, **changed: Any) -> Fit:
     return fit(rows, out=out, **(settings | changed))
 
 
+def decoded(rows: pd.DataFrame, folder: Path) -> Decoded:
+    return decoded_pairs(zip(rows["image_path"], rows["mask_path"], strict=True), labels=LABELS, folder=folder,
+                         limit_gb=1)
+
+
 def sha256(fitted: Fit) -> str:
     digest = hashlib.sha256()
     for name, tensor in fitted.network.module.state_dict().items():
@@ -65,6 +70,26 @@ def killed_after(steps: int):
 @pytest.mark.parametrize("workers", [0, 1, 2, 4])
 def test_workers_do_not_change_a_bit(rows: pd.DataFrame, whole: Fit, workers: int, tmp_path: Path):
     assert sha256(fitted(rows, tmp_path, workers=workers)) == sha256(whole)
+
+
+@pytest.mark.parametrize("workers", [0, 2, 4])
+def test_the_cache_does_not_change_a_bit(rows: pd.DataFrame, whole: Fit, workers: int, tmp_path: Path):
+    """Without it images are decoded whenever they are read; here all are in it, then all but the last few."""
+    every, few = decoded(rows, tmp_path / "every"), decoded(rows.iloc[:7], tmp_path / "few")
+
+    assert sha256(fitted(rows, tmp_path / "a", workers=workers, decoded=every)) == sha256(whole)
+    assert (len(every), len(few)) == (IMAGES, 7)
+    if workers == 2:
+        assert sha256(fitted(rows, tmp_path / "b", workers=workers, decoded=few)) == sha256(whole)
+
+
+def test_a_fit_that_is_killed_and_goes_on_with_another_cache_ends_with_the_same_bits(rows, whole, tmp_path: Path):
+    with pytest.raises(Killed):
+        fitted(rows, tmp_path, decoded=decoded(rows, tmp_path / "one"), checkpoint_steps=1, watch=killed_after(4))
+
+    resumed = fitted(rows, tmp_path, decoded=decoded(rows, tmp_path / "other"), workers=2)
+
+    assert resumed.resumed_at == 4 and sha256(resumed) == sha256(whole)
 
 
 def test_neither_the_order_of_rows_nor_other_columns_change_a_bit(rows: pd.DataFrame, whole: Fit, tmp_path: Path):
@@ -125,7 +150,7 @@ def test_early_stopping_resumes_to_the_same_best_epoch(rows, tmp_path: Path):
     with pytest.raises(Killed):
         fitted(train, tmp_path / "killed", watch=killed_after(7), checkpoint_steps=1, **settings)
 
-    resumed = fitted(train, tmp_path / "killed", **settings)
+    resumed = fitted(train, tmp_path / "killed", decoded=decoded(rows, tmp_path), **settings)
 
     assert sha256(resumed) == sha256(straight)
     assert resumed.best_epoch == straight.best_epoch == straight.history["inner_score"].idxmax()

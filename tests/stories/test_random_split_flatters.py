@@ -16,7 +16,8 @@ from segcv.study import open_study
 def held_out_miou(folder: Path, split: str) -> float:
     """Pooled mIoU of one fold of the demo under a splitter."""
     settings = TrainCommand(split=SplitSettings(name=split, folds=3), fold=0, workers=0,
-                            trainer=TrainerSettings(epochs=6, train_scores=False), runs=str(folder / "runs"))
+                            trainer=TrainerSettings(epochs=6, train_scores=False), runs=str(folder / "runs"),
+                            cache=str(folder / "cache"))
     study = open_study(settings.data, settings.group, settings.split, splits=folder / "splits", cache=folder / "cache")
     scores = pd.read_parquet(command.train(settings, study) / "scores.parquet")
     _, _, counts = counts_from_rows(scores["image_id"].factorize()[0], scores["class_id"].to_numpy(),
