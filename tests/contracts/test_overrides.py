@@ -22,7 +22,7 @@ from segcv.settings import AuditCommand, TrainCommand
     ("epochs=3", "epochs: no such setting. Did you mean trainer.epochs?"),
     ("fold=x", "fold=x: 'x' is not a whole number."),
     ("fold=1.5", "fold=1.5: '1.5' is not a whole number."),
-    ("trainer=fast", "trainer=fast: there is no conf/trainer/fast.yaml. There is: default."),
+    ("trainer=fast", "trainer=fast: there is no conf/trainer/fast.yaml. There is: command, default."),
     ("+experiment=smok", "Did you mean smoke?"),
     ("data.classes=sky", "data.classes takes a list: type 'data.classes=[A,B]', in quotes."),
     ("fold", "'fold' is not a setting with a value"),
