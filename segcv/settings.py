@@ -107,6 +107,9 @@ class OptimSettings:
 class AugmentSettings:
     pipeline: Any = "light"              # none, light, geometric, or a list of {name: HorizontalFlip, p: 0.5}
     crop: int | None = None              # side of the training crop in px; null: whole images
+    mixup: float | None = None           # alpha of MixUp inside the batch, such as 0.2; null: none
+    cutmix: float | None = None          # alpha of CutMix inside the batch, such as 1
+    mix_share: float = 0.5               # of the batches that are mixed, where one of the two is on
 
 
 @dataclass
@@ -115,6 +118,9 @@ class TrainerSettings:
     batch_size: int = 4
     stopping: str = "fixed"              # fixed epochs, or early: on an inner hold-out of the training groups
     patience: int = 5
+    accumulate: int = 1                  # batches per step: trains as batch_size * accumulate, but for batch norm
+    ema: float | None = None             # decay of a moving average of the weights, which is then scored; 0.999
+    freeze_encoder: int = 0              # epochs in which the encoder learns nothing, the first ones
     validation_share: float = 0.2        # share of the training groups held out inside, for stopping=early
     validation_fold: int | None = None   # or the fold whose groups are held out inside
     precision: str = "auto"              # auto, fp32, bf16, fp16
@@ -196,6 +202,7 @@ class TrainCommand(RecipeCommand):
     repeat: int = 0
     candidate: str | None = None         # default: the model's name
     runs: str = "runs"
+    trackers: list[str] = field(default_factory=lambda: ["tensorboard"])     # tensorboard, mlflow, wandb
     probe: str | None = None             # FILE.json: train for 20 s, write there what a run takes, keep nothing else
 
 

@@ -6,6 +6,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,15 +20,12 @@ if TYPE_CHECKING:
 
     from segcv.launching import Job, Progress
     from segcv.runs import RunKey
-    from segcv.scoring import Reading
     from segcv.study import Study
+    from segcv.tracking import Tell
     from segcv.training import Seeds, StepInfo
 
-OF_A_PROGRAM = ("command", "predictions", "kind", "channels", "predicted_values", "volume_rows", "size", "test_masks",
-                "stopping", "validation_share", "validation_fold")
-FIRST_SHARED = OF_A_PROGRAM.index("stopping")          # from here on with our own training, too
 NOT_PART_OF_THE_CONFIG = ("fold", "seed", "repeat", "candidate", "runs", "splits", "cache", "cache_gb", "workers",
-                         "device", "probe")
+                         "device", "probe", "trackers")
 
 
 def jobs_of(cells: Sequence[TrainCommand], names: Sequence[str], commands: Sequence[Sequence[str]]) -> list[Job]:
@@ -87,7 +85,7 @@ def the_study(settings: TrainCommand) -> Study:
 
 def train(settings: TrainCommand, study: Study) -> Path:
     """The folder of the finished run; only images with the role train are opened before the network is fitted."""
-    from segcv.recipes import fit_recipe, score_recipe
+    from segcv.recipes import Following, fit_recipe, score_recipe
     from segcv.runs import claimed, finished_folder
     from segcv.splits import fold_roles
     from segcv.tables import HISTORY
@@ -101,18 +99,21 @@ def train(settings: TrainCommand, study: Study) -> Path:
         return done
     if settings.trainer.command is not None:
         return train_by_program(settings, study, rows)
-    with claimed(runs, key) as working:
+    with claimed(runs, key) as working, followed(settings, key, config, working) as tell:
         started = time.monotonic()
         training = rows[rows["role"] == "train"].reset_index(drop=True)
         inside, inner = inner_rows(settings, study, training)
         seeds = seeds_of(settings)
         watch, close = step_bar(f"fold {settings.fold} seed {settings.seed}")
+        following = Following(tell, inside, labels=study.labels, watch=watch)
         fitted = fit_recipe(settings, inside, labels=study.labels, masks=study.split.masks, seeds=seeds, out=working,
-                            config_id=key.config_id, inner=inner, progress=progress_bar, watch=watch, say=print)
+                            config_id=key.config_id, inner=inner, progress=progress_bar, watch=following.step,
+                            after_epoch=following.epoch, say=print)
         close()
         held_out = rows[rows["role"] == "held_out"].reset_index(drop=True)
         score_recipe(settings, fitted.folder, held_out, labels=study.labels, run_id=key.run_id, out=working,
                      masks=working / "masks", progress=progress_bar, what="scoring held-out images")
+        tell_scores(tell, working, step=following.last + 1)
         if settings.trainer.train_scores:
             score_recipe(settings, fitted.folder, training, labels=study.labels, run_id=key.run_id,
                          out=working / "train_scores", progress=progress_bar, what="scoring training images")
@@ -120,7 +121,8 @@ def train(settings: TrainCommand, study: Study) -> Path:
         device = chosen_device(settings.device)
         about = environment(device, threads=settings.threads) | {"nondeterministic": list(fitted.fit.nondeterministic)}
         record(settings, study, key, training, held_out, recipe_id=recipe_id, config=config, out=working,
-               seconds=time.monotonic() - started, device=str(device), best_epoch=fitted.fit.best_epoch, about=about)
+               seconds=time.monotonic() - started, device=str(device), best_epoch=fitted.fit.best_epoch, about=about,
+               weights=fitted.fit.weights)
         (working / CHECKPOINT).unlink()
     return runs / key.run_id
 
@@ -130,13 +132,14 @@ def train_by_program(settings: TrainCommand, study: Study, rows: pd.DataFrame) -
     import platform
 
     from segcv import __version__
-    from segcv.programs import command_words, forget_predictions, hand_out, run_program, score_left
+    from segcv.programs import command_words, forget_predictions, hand_out, program_reading, run_program, score_left
     from segcv.runs import THEIRS, claimed
 
     key, config, recipe_id = identified(settings, study)
-    trainer, runs, reading = settings.trainer, Path(settings.runs), reading_of(settings, study)
+    trainer, runs = settings.trainer, Path(settings.runs)
+    reading = program_reading(trainer, study.labels, max_pixels=settings.data.max_pixels)
     assert trainer.command is not None
-    with claimed(runs, key) as working:
+    with claimed(runs, key) as working, followed(settings, key, config, working) as tell:
         started = time.monotonic()
         training, held_out = (rows[rows["role"] == role].reset_index(drop=True) for role in ("train", "held_out"))
         inside, inner = inner_rows(settings, study, training)
@@ -148,6 +151,7 @@ def train_by_program(settings: TrainCommand, study: Study, rows: pd.DataFrame) -
         score_left(f"{places['out']}/{trainer.predictions}".rstrip("/"), study.split.images, study.split.roles, reading,
                    candidate=key.candidate, repeat=key.repeat, fold=key.fold, seed=key.seed, run_id=key.run_id,
                    out=working, workers=settings.workers, progress=progress_bar)
+        tell_scores(tell, working, step=0)
         proven = "{train_csv}" in trainer.command and not trainer.test_masks
         record(settings, study, key, training, held_out, recipe_id=recipe_id, config=config, out=working,
                seconds=time.monotonic() - started, device="", best_epoch=-1,
@@ -156,20 +160,22 @@ def train_by_program(settings: TrainCommand, study: Study, rows: pd.DataFrame) -
     return runs / key.run_id
 
 
-def reading_of(settings: TrainCommand, study: Study) -> Reading:
-    """How the predictions of a program are read."""
-    from segcv.pixels import predicted_coding
-    from segcv.scoring import PredictionForm, Reading, check_size_rule
+def followed(settings: TrainCommand, key: RunKey, config: dict[str, Any],
+             working: Path) -> AbstractContextManager[Tell]:
+    """A block in which the trackers are told of the run."""
+    from segcv.tracking import tracked
 
-    trainer = settings.trainer
-    form = PredictionForm(trainer.kind, trainer.channels)
-    form.check_classes(study.labels.n_classes)
-    check_size_rule(trainer.size)
-    if trainer.kind != "labels" and trainer.predicted_values is not None:
-        raise ConfigError(f"trainer.predicted_values={trainer.predicted_values} has an effect with trainer.kind=labels "
-                          "only.")
-    coding = predicted_coding(study.labels, values=trainer.predicted_values)
-    return Reading(study.labels, coding, form, trainer.size, settings.data.max_pixels, volume_rows=trainer.volume_rows)
+    told = {name: value for name, value in config.items() if name != "group"}
+    return tracked(settings.trackers, folder=working, runs=Path(settings.runs), run_id=key.run_id, settings=told | {
+        "candidate": key.candidate, "repeat": key.repeat, "fold": key.fold, "seed": key.seed})
+
+
+def tell_scores(tell: Tell, folder: Path, *, step: int) -> None:
+    """The one number that a list of runs shows: IoU of summed pixels, mean over classes, of the held-out images."""
+    from segcv.metrics import miou_pooled
+    from segcv.scoring import counts_of, read_scores
+
+    tell.numbers({"held_out/miou_of_summed_pixels": miou_pooled(counts_of(read_scores(folder)).counts)}, step=step)
 
 
 def probed(settings: TrainCommand, study: Study, told: Path) -> str:
@@ -220,7 +226,7 @@ def inner_rows(settings: TrainCommand, study: Study,
 
 def record(settings: TrainCommand, study: Study, key: RunKey, training: pd.DataFrame, held_out: pd.DataFrame, *,
            recipe_id: str, config: dict[str, Any], out: Path, seconds: float, device: str, best_epoch: int,
-           about: dict[str, Any], proof: str = "split") -> None:
+           about: dict[str, Any], weights: str = "", proof: str = "split") -> None:
     """Write config and the run record; the record last, because it makes the run a run."""
     from segcv import __version__
     from segcv.metrics import majority_class
@@ -241,7 +247,7 @@ def record(settings: TrainCommand, study: Study, key: RunKey, training: pd.DataF
         model=settings.model.name if command is None else f"a program ({command})", train_images=len(training),
         held_out_images=len(held_out), majority_class=majority_class(pixels),
         unlabelled_train_images=int((labelled.reindex(training["image_id"]).fillna(0) == 0).sum()),
-        best_epoch=best_epoch, held_out_proof=proof, environment=about,
+        best_epoch=best_epoch, weights=weights, held_out_proof=proof, environment=about,
     ).write(out)
 
 
@@ -255,8 +261,9 @@ def identified(settings: TrainCommand, study: Study) -> tuple[RunKey, dict[str, 
     config["split"] = {"split_id": study.split.split_id}
     config["group"] = {}
     if settings.trainer.command is not None:
-        config = {"trained": "by a program", "data": config["data"], "split": config["split"], "group": {},
-                  "trainer": {name: value for name, value in config["trainer"].items() if name in OF_A_PROGRAM}}
+        from segcv.programs import program_config
+
+        config = program_config(config)
     recipe = {name: value for name, value in config.items() if name not in ("split", "group")}
     key = RunKey(named(settings), fingerprint([config], length=8),
                  settings.repeat, settings.fold, settings.seed)
@@ -271,8 +278,12 @@ def named(settings: TrainCommand) -> str:
 
 def refuse_settings(settings: TrainCommand) -> None:
     """Refuse what can be refused before anything is read."""
+    from segcv.programs import refuse_program
+    from segcv.tracking import refuse_trackers
+
     trainer = settings.trainer
-    refuse_without_effect(settings)
+    refuse_program(as_dict(settings), as_dict(TrainCommand(fold=settings.fold)))
+    refuse_trackers(settings.trackers)
     for name, number in vars(settings.optim).items():
         if isinstance(number, float) and not math.isfinite(number):
             raise ConfigError(f"optim.{name}={number} is not a number to train with.")
@@ -289,28 +300,6 @@ def refuse_settings(settings: TrainCommand) -> None:
         raise SplitError(f"trainer.validation_fold={trainer.validation_fold} is the test fold (fold={settings.fold}): "
                          "stopping on the fold that is reported makes its score too good. Choose another validation "
                          "fold, or leave it out and training groups are held out inside.")
-
-
-def refuse_without_effect(settings: TrainCommand) -> None:
-    """Refuse settings of our own training beside a program, and those of a program without one."""
-    usual, given = as_dict(TrainCommand(fold=settings.fold)), as_dict(settings)
-    trainer, usual_trainer = given["trainer"], usual["trainer"]
-    program = trainer["command"] is not None
-    changed = [f"trainer.{name}={value}" for name, value in trainer.items() if value != usual_trainer[name]
-               and (name not in OF_A_PROGRAM if program else name in OF_A_PROGRAM[:FIRST_SHARED])]
-    if program:
-        for part in ("model", "loss", "optim", "augment", "seeds", "prediction"):
-            changed += [f"{part}.{name}={value}" for name, value in given[part].items() if value != usual[part][name]]
-        changed += [f"{name}={given[name]}" for name in ("device", "threads", "probe") if given[name] != usual[name]]
-        if changed:
-            raise ConfigError(f"{changed[0]} has no effect on trainer.command: a program trains what and how it likes. "
-                              "Say it in the command.")
-        from segcv.programs import refuse_command
-
-        refuse_command(trainer["command"], early=settings.trainer.stopping == "early", seed=settings.seed,
-                       repeat=settings.repeat)
-    elif changed:
-        raise ConfigError(f"{changed[0]} has an effect with trainer=command only.")
 
 
 def step_bar(what: str) -> tuple[Callable[[StepInfo], None], Callable[[], None]]:

@@ -19,7 +19,7 @@ from segcv.pixels.labels import LabelMap
 from segcv.pixels.looks import Look, look
 from segcv.pixels.mask_counts import MaskCounts, count_masks
 from segcv.pixels.moments import valid_pixels
-from segcv.pixels.pictures import picture_panels
+from segcv.pixels.pictures import picture_panels, picture_row
 from segcv.pixels.predicted import PredictedCoding, predicted_coding
 from segcv.pixels.preprocessing import Preprocessing, fit_preprocessing
 from segcv.pixels.profile import Profile, changed_images, check_data, class_pixels, data_id, refuse_unlabelled
@@ -33,6 +33,7 @@ __all__ = [
     "OpenImage", "OpenMask", "PredictedCoding", "Preprocessing", "Profile", "annotation_rules", "annotations_id",
     "changed_images", "check_data", "class_pixels", "convert_annotations", "count_masks", "data_id", "decoded_pairs",
     "fit_preprocessing", "georeferences", "has_georeferences", "infer_label_map", "label_map", "labels_found", "look",
-    "open_image", "open_mask", "picture_panels", "predicted_coding", "read_image", "read_volume", "rectangles_agree",
-    "refuse_unlabelled", "thumbnail", "valid_pixels", "write_flight_strips", "write_mask", "write_raster",
+    "open_image", "open_mask", "picture_panels", "picture_row", "predicted_coding", "read_image", "read_volume",
+    "rectangles_agree", "refuse_unlabelled", "thumbnail", "valid_pixels", "write_flight_strips", "write_mask",
+    "write_raster",
 ]

@@ -45,6 +45,17 @@ def picture_panels(image_path: Path, mask_path: Path, predicted_path: Path, *, l
             ("prediction", _png(coloured(predicted, labels), side)), ("errors", _jpeg(errors, side)))
 
 
+def picture_row(image: NDArray[Any], truth: NDArray[Any], predicted: NDArray[Any], *, labels: LabelMap,
+                side: int = 256) -> NDArray[np.uint8]:
+    """Image, truth and prediction side by side as one picture, H x W x 3; the longer side of each is `side` at most."""
+    small = eight_bit(image, valid_pixels(image, None))
+    shown = small if small.ndim == 3 else np.repeat(small[:, :, None], 3, axis=2)
+    parts = [_small(picture, side, how) for picture, how in (
+        (shown, Image.Resampling.LANCZOS), (coloured(truth, labels), Image.Resampling.NEAREST),
+        (coloured(predicted, labels), Image.Resampling.NEAREST))]
+    return np.concatenate([np.asarray(part) for part in parts], axis=1)
+
+
 def coloured(values: NDArray[Any], labels: LabelMap) -> NDArray[np.uint8]:
     """Class ids, H x W, in colours, H x W x 3: ignored pixels white, values that are no class black."""
     inside = (values >= 0) & (values < labels.n_classes)

@@ -7,12 +7,13 @@
 A program is told which images to train on and which to predict. The masks of the held-out images stay here.
 """
 
+from segcv.programs.asked import program_config, program_reading, refuse_program
 from segcv.programs.command_line import PLACES, command_words, places_in, refuse_command
 from segcv.programs.handing import OUT, forget_predictions, hand_out
 from segcv.programs.running import run_program
 from segcv.programs.taking import score_left
 
 __all__ = [
-    "OUT", "PLACES", "command_words", "forget_predictions", "hand_out", "places_in", "refuse_command", "run_program",
-    "score_left",
+    "OUT", "PLACES", "command_words", "forget_predictions", "hand_out", "places_in", "program_config",
+    "program_reading", "refuse_command", "refuse_program", "run_program", "score_left",
 ]

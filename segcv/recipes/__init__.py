@@ -7,6 +7,7 @@ Loads torch. Shared by every command that trains, so that a network is fitted th
 """
 
 from segcv.recipes.fitting import FittedRecipe, fit_recipe
+from segcv.recipes.following import Following
 from segcv.recipes.networks import (
     JUDGES,
     Frozen,
@@ -18,6 +19,6 @@ from segcv.recipes.probing import Probe, probe_recipe
 from segcv.recipes.scoring import predicted, score_recipe
 
 __all__ = [
-    "JUDGES", "FittedRecipe", "Frozen", "MajorityPipeline", "NetworkPipeline", "Probe", "fit_recipe",
+    "JUDGES", "FittedRecipe", "Following", "Frozen", "MajorityPipeline", "NetworkPipeline", "Probe", "fit_recipe",
     "group_losses", "predicted", "probe_recipe", "score_recipe",
 ]

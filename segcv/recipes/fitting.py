@@ -12,7 +12,19 @@ from joblib import cpu_count
 from segcv.pixels import Decoded, LabelMap, class_pixels, decoded_pairs, fit_preprocessing
 from segcv.settings import RecipeCommand
 from segcv.tables import Progress, quiet
-from segcv.training import Fit, ModelChoice, Seeds, StepInfo, Stopping, chosen_device, class_weights, fit, save_model
+from segcv.training import (
+    EpochInfo,
+    Fit,
+    Mixing,
+    ModelChoice,
+    Seeds,
+    StepInfo,
+    Stopping,
+    chosen_device,
+    class_weights,
+    fit,
+    save_model,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +38,7 @@ class FittedRecipe:
 def fit_recipe(settings: RecipeCommand, rows: pd.DataFrame, *, labels: LabelMap, masks: pd.DataFrame, seeds: Seeds,
                out: Path, config_id: str = "", inner: pd.DataFrame | None = None, progress: Progress = quiet,
                watch: Callable[[StepInfo], None] | None = None,
+               after_epoch: Callable[[EpochInfo], None] | None = None,
                say: Callable[[str], None] | None = None) -> FittedRecipe:
     """Everything that learns, fitted on `rows` and saved into `out`/model; no other image is opened.
 
@@ -41,16 +54,18 @@ def fit_recipe(settings: RecipeCommand, rows: pd.DataFrame, *, labels: LabelMap,
                             names=labels.names)
     choice = ModelChoice(settings.model.name, settings.model.encoder, settings.model.encoder_weights,
                          Path(settings.model.weights_file) if settings.model.weights_file else None)
-    trainer, optim = settings.trainer, settings.optim
+    trainer, optim, augment = settings.trainer, settings.optim, settings.augment
     fitted = fit(rows, labels=labels, preprocessing=preprocessing, seeds=seeds, out=out, model=choice,
-                 loss=settings.loss.name, class_weights=weights, augment=settings.augment.pipeline,
-                 crop=settings.augment.crop, epochs=trainer.epochs, batch_size=trainer.batch_size, lr=optim.lr,
+                 loss=settings.loss.name, class_weights=weights, augment=augment.pipeline,
+                 crop=augment.crop, mixing=Mixing(augment.mixup, augment.cutmix, augment.mix_share),
+                 epochs=trainer.epochs, batch_size=trainer.batch_size, lr=optim.lr,
                  weight_decay=optim.weight_decay, warmup=optim.warmup, schedule=optim.schedule, clip=optim.clip,
                  stopping=None if inner is None else Stopping(inner, trainer.patience), device=settings.device,
                  threads=settings.threads, workers=processes(settings, decoded), precision=trainer.precision,
                  channels_last=trainer.channels_last, checkpoint_steps=trainer.checkpoint_steps,
-                 max_pixels=settings.data.max_pixels, config_id=config_id, decoded=decoded,
-                 watch=watch)
+                 max_pixels=settings.data.max_pixels, config_id=config_id, decoded=decoded, watch=watch,
+                 accumulate=trainer.accumulate, ema=trainer.ema, freeze_encoder=trainer.freeze_encoder,
+                 after_epoch=after_epoch)
     save_model(out / "model", fitted.network, choice=choice, labels=labels, preprocessing=preprocessing)
     return FittedRecipe(fitted, out / "model")
 

@@ -43,7 +43,7 @@ def claimed(runs: Path, key: RunKey) -> Iterator[Path]:
             raise RunError(f"{place} has just been finished by another process; there is nothing left to do.")
         working.mkdir(exist_ok=True)
         for left in working.rglob(".*"):                          # half-written files of a process that was killed
-            if working / THEIRS not in left.parents:
+            if left.is_file() and working / THEIRS not in left.parents:
                 left.unlink()
         try:
             (working / FAILURE).unlink(missing_ok=True)

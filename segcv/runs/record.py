@@ -67,6 +67,7 @@ class RunRecord:
     best_epoch: int
     error: str = ""
     trained_elsewhere: bool = False  # the predictions were handed in, not made here
+    weights: str = ""            # which weights were scored: of the last epoch, of the best, their moving average
     held_out_proof: str = "split"    # what proves that scored images were held out; blank: nothing does
     environment: dict[str, Any] = field(default_factory=dict)
 

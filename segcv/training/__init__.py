@@ -15,8 +15,10 @@ from segcv.training.calibration import CALIBRATIONS, THRESHOLDS, Calibration, Ca
 from segcv.training.data import NetworkInput
 from segcv.training.determinism import chosen_device, chosen_precision, environment, pinned
 from segcv.training.loader_audit import LoaderAudit, audit_loader
-from segcv.training.loop import CHECKPOINT, Fit, StepInfo, fit
+from segcv.training.looking import Look
+from segcv.training.loop import CHECKPOINT, EpochInfo, Fit, StepInfo, fit
 from segcv.training.losses import LOSSES, WEIGHTINGS, build_loss, class_weights
+from segcv.training.mixing import Mixing
 from segcv.training.models import MODELS, ModelChoice, Network, build_model
 from segcv.training.pretrained import require_weights
 from segcv.training.saved import SavedModel, load_model, read_calibration, save_model, write_calibration
@@ -30,11 +32,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CALIBRATIONS", "CHECKPOINT", "LOSSES", "MODELS", "PIPELINES", "SCHEDULES", "THRESHOLDS", "WEIGHTINGS",
-    "Augmentation", "Calibration", "CalibrationImages", "EpochSampler", "Fit", "LoaderAudit", "ModelChoice",
-    "Network", "NetworkInput", "SavedModel", "ScoreMetric", "Seeds", "StepInfo", "Stopping", "audit_loader",
-    "build_loss", "build_model", "chosen_device", "chosen_precision", "class_weights", "environment", "fit",
-    "learning_rate", "load_model", "next_multiple", "padded", "pinned", "read_calibration", "require_weights",
-    "run_seeds", "save_model", "write_calibration",
+    "Augmentation", "Calibration", "CalibrationImages", "EpochInfo", "EpochSampler", "Fit", "LoaderAudit", "Look",
+    "Mixing", "ModelChoice", "Network", "NetworkInput", "SavedModel", "ScoreMetric", "Seeds", "StepInfo",
+    "Stopping", "audit_loader", "build_loss", "build_model", "chosen_device", "chosen_precision", "class_weights",
+    "environment", "fit", "learning_rate", "load_model", "next_multiple", "padded", "pinned", "read_calibration",
+    "require_weights", "run_seeds", "save_model", "write_calibration",
 ]
 
 

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from segcv.errors import ModelError
 from segcv.tables import replacing
+from segcv.training.averaging import MovingAverage
 
 FORMAT = 1
 
@@ -69,6 +70,7 @@ class Parts:
     module: nn.Module
     optimizer: torch.optim.Optimizer
     scaler: torch.amp.GradScaler
+    average: MovingAverage | None = None
 
 
 def save_checkpoint(path: Path, parts: Parts, state: FitState, *, belongs_to: Mapping[str, Any]) -> None:
@@ -76,7 +78,7 @@ def save_checkpoint(path: Path, parts: Parts, state: FitState, *, belongs_to: Ma
     data = {
         "format": FORMAT, "belongs_to": dict(belongs_to), "state": _fields(state),
         "model": parts.module.state_dict(), "optimizer": parts.optimizer.state_dict(),
-        "scaler": parts.scaler.state_dict(),
+        "scaler": parts.scaler.state_dict(), "average": None if parts.average is None else parts.average.state(),
     }
     with replacing(path) as beside:
         torch.save(data, beside)
@@ -103,6 +105,8 @@ def load_checkpoint(path: Path, parts: Parts, *, belongs_to: Mapping[str, Any], 
     parts.module.load_state_dict(data["model"])
     parts.optimizer.load_state_dict(data["optimizer"])
     parts.scaler.load_state_dict(data["scaler"])
+    if parts.average is not None:
+        parts.average.load(data["average"])
     return FitState(**data["state"])
 
 

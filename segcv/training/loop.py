@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,19 +20,24 @@ from segcv.errors import ConfigError, TrainingError
 from segcv.pixels import MAX_PIXELS, Decoded, LabelMap, Preprocessing
 from segcv.tables import HISTORY, fingerprint, stream
 from segcv.training.augment import Augmentation, Step
+from segcv.training.averaging import MovingAverage
 from segcv.training.checkpoints import FitState, Parts, load_checkpoint, save_checkpoint
 from segcv.training.data import NetworkInput, TrainingImages, pair_reader, training_rows
 from segcv.training.determinism import chosen_device, chosen_precision, pinned
 from segcv.training.feeding import Feed
+from segcv.training.freezing import FrozenEncoder, refuse_freezing
+from segcv.training.looking import Look, looks
 from segcv.training.losses import build_loss, truth_hits
+from segcv.training.mixing import Mixing, mixed, refuse_mixing
 from segcv.training.models import ModelChoice, Network, build_model
 from segcv.training.refusals import explained, refuse_loss, refuse_settings
 from segcv.training.schedules import learning_rate
 from segcv.training.seeds import EpochSampler, Seeds
+from segcv.training.stepping import Gradient
 from segcv.training.stopping import Stopping, inner_miou, refuse_overlap
 
 CHECKPOINT = "checkpoint.pt"
-AUTOCAST = {"bf16": torch.bfloat16, "fp16": torch.float16}
+LOOK_PX = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +56,24 @@ class StepInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class EpochInfo:
+    """What may be shown after an epoch; counts start at 1."""
+
+    epoch: int
+    epochs: int
+    step: int                                               # the last of this epoch
+    row: Mapping[str, float]                                # of HISTORY
+    looks: Callable[[pd.DataFrame], Iterator[Look]]         # what the network says of some rows, now
+
+
+@dataclass(frozen=True, slots=True)
 class Fit:
     """A fitted network and how it came about."""
 
     network: Network
     history: pd.DataFrame                       # HISTORY: one row per epoch
     best_epoch: int                             # the epoch whose weights these are, from 0
+    weights: str                                # which weights these are, in words
     unlabelled_images: tuple[str, ...]          # met in batches that were skipped, having no labelled pixel
     nondeterministic: tuple[str, ...]           # operations that had no deterministic form on this device
     read: frozenset[str]                        # ids of the images whose pixels reached the fit, inner ones included
@@ -65,12 +83,14 @@ class Fit:
 def fit(
     rows: pd.DataFrame, *, labels: LabelMap, preprocessing: Preprocessing, seeds: Seeds, out: Path,
     model: ModelChoice | None = None, loss: str = "cross_entropy+dice", class_weights: Sequence[float] | None = None,
-    augment: str | Sequence[Step] = "none", crop: int | None = None,
+    augment: str | Sequence[Step] = "none", crop: int | None = None, mixing: Mixing | None = None,
     epochs: int = 50, batch_size: int = 8, lr: float = 1e-3, weight_decay: float = 1e-2, warmup: float = 0.1,
     schedule: str = "one_cycle", clip: float | None = None, stopping: Stopping | None = None,
+    accumulate: int = 1, ema: float | None = None, freeze_encoder: int = 0,
     device: str = "auto", threads: int = 1, workers: int = 0, precision: str = "auto", channels_last: bool = False,
     checkpoint_steps: int | None = None, max_pixels: int = MAX_PIXELS, config_id: str = "",
     decoded: Decoded | None = None, watch: Callable[[StepInfo], None] | None = None,
+    after_epoch: Callable[[EpochInfo], None] | None = None,
 ) -> Fit:
     """The network after `epochs` epochs over the training rows: the same bits for the same arguments.
 
@@ -92,13 +112,15 @@ def fit(
     choice, place, bands = model or ModelChoice(), chosen_device(device), len(preprocessing.mean)
     precision = chosen_precision(precision, place)
     refuse_settings(epochs=epochs, batch_size=batch_size, lr=lr, weight_decay=weight_decay, clip=clip, threads=threads,
-                    workers=workers, checkpoint_steps=checkpoint_steps)
+                    workers=workers, checkpoint_steps=checkpoint_steps, accumulate=accumulate, images=len(rows))
+    mixing = mixing or Mixing()
+    refuse_mixing(mixing, batch_size=batch_size * accumulate)
     if stopping is not None:
         refuse_overlap(stopping, rows)
     table = training_rows(rows)
     compute_loss = build_loss(loss)
     augmentation = Augmentation(augment, bands=bands, dtype=preprocessing.dtype, void=labels.void, side=crop)
-    sampler = EpochSampler(len(table), batch_size=batch_size, root=seeds.order)
+    sampler = EpochSampler(len(table), batch_size=batch_size * accumulate, root=seeds.order)
     steps = epochs * len(sampler)
     rate = learning_rate(schedule, peak=lr, steps=steps, warmup=warmup)
     weights = _class_weights(class_weights, labels).to(place)
@@ -107,6 +129,7 @@ def fit(
         "class_weights": weights.tolist(), "augment": [dict(step) for step in augmentation.steps], "crop": crop,
         "epochs": epochs, "batch_size": batch_size, "lr": lr, "weight_decay": weight_decay, "warmup": warmup,
         "schedule": schedule, "clip": clip, "precision": precision, "channels_last": channels_last, "threads": threads,
+        "mixing": asdict(mixing), "accumulate": accumulate, "ema": ema, "freeze_encoder": freeze_encoder,
         "patience": stopping and stopping.patience,
         "inner_images": stopping and fingerprint(sorted(stopping.rows["image_id"])),
         "seeds": asdict(seeds), "images": fingerprint(table["image_id"]), "normalised_on": preprocessing.fitted_on,
@@ -117,10 +140,15 @@ def fit(
         torch.manual_seed(stream(seeds.init, "init"))
         network = build_model(choice, bands=bands, n_classes=labels.n_classes)
         _refuse_crop(crop, network, choice)
-        network.move(place, channels_last=channels_last).train()
+        refuse_freezing(network.module, name=choice.name, epochs=freeze_encoder, of=epochs)
+        network.move(place, channels_last=channels_last)
         optimizer = torch.optim.AdamW(_parameter_groups(network.module, weight_decay), lr=lr)
+        encoder = FrozenEncoder(network.module, until=freeze_encoder)
         scaler = torch.amp.GradScaler(place.type, enabled=precision == "fp16")
-        parts, state = Parts(network.module, optimizer, scaler), FitState()
+        average = None if ema is None else MovingAverage(network.module, ema)
+        parts, state = Parts(network.module, optimizer, scaler, average), FitState()
+        gradient = Gradient(network, compute_loss, weights, at_once=None if accumulate == 1 else batch_size,
+                            precision=precision, scaler=scaler, dropout=seeds.dropout)
         if (out / CHECKPOINT).is_file():
             state = load_checkpoint(out / CHECKPOINT, parts, belongs_to=belongs_to, device=place)
 
@@ -134,6 +162,7 @@ def fit(
 
         while state.epoch < epochs and not _stalled(state, stopping):
             clock = time.monotonic() - state.seconds
+            encoder.begin(state.epoch)
             for batch in islice(feed, len(sampler) - state.batch):
                 for group in optimizer.param_groups:
                     group["lr"] = rate(state.step)
@@ -141,20 +170,19 @@ def fit(
                 with explained(batch.image_ids):
                     hits = truth_hits(batch.truth.to(place, non_blocking=True), n_classes=labels.n_classes)
                     if hits.any():
-                        torch.manual_seed(stream(seeds.dropout, "dropout", state.step))
-                        with torch.autocast(place.type, dtype=AUTOCAST.get(precision), enabled=precision in AUTOCAST):
-                            logits = network.logits(to_input(batch.images, batch.nodata))
-                        total = compute_loss(logits.float(), hits, weights)
-                        value = total.item()
-                        refuse_loss(value, batch.image_ids, epoch=state.epoch, step=state.step, lr=lr, clip=clip,
-                                    precision=precision)
+                        x, hits = mixed(to_input(batch.images, batch.nodata), hits, mixing, root=seeds.augment,
+                                        step=state.step)
                         optimizer.zero_grad(set_to_none=True)
-                        scaler.scale(total).backward()      # type: ignore[no-untyped-call]
+                        value = gradient.add(x, hits, step=state.step, check=partial(
+                            refuse_loss, image_ids=batch.image_ids, epoch=state.epoch, step=state.step, lr=lr,
+                            clip=clip, precision=precision))
                         if clip is not None:
                             scaler.unscale_(optimizer)
                             nn.utils.clip_grad_norm_(network.module.parameters(), clip)
                         scaler.step(optimizer)
                         scaler.update()
+                        if average is not None:
+                            average.update(network.module)
                 state.count(batch.image_ids, loss=value)
 
                 state.seconds = time.monotonic() - clock
@@ -167,20 +195,29 @@ def fit(
                                    images_per_second=fed / spent, seconds_left=left, waited_s=feed.waited_s))
 
             _refuse_empty_epoch(state)
-            score = None
-            if stopping is not None:
-                score = inner_miou(network, stopping.rows, read=read, labels=labels, to_input=to_input)
-            state.end_epoch(lr=rate(state.step - 1), score=score, weights=network.module.state_dict())
+            with nullcontext() if average is None else average.inside(network.module):
+                score = None
+                if stopping is not None:
+                    score = inner_miou(network, stopping.rows, read=read, labels=labels, to_input=to_input)
+                state.end_epoch(lr=rate(state.step - 1), score=score, weights=network.module.state_dict())
+                if after_epoch is not None:
+                    after_epoch(EpochInfo(state.epoch, epochs, state.step, state.history[-1], partial(
+                        looks, network, read=read, to_input=to_input, most_px=LOOK_PX)))
             save_checkpoint(out / CHECKPOINT, parts, state, belongs_to=belongs_to)
 
         if state.best_weights is not None:
             network.module.load_state_dict(state.best_weights)
+        elif average is not None:
+            network.module.load_state_dict(average.weights)
+        encoder.begin(epochs)
         network.module.eval()
     history = HISTORY.check(pd.DataFrame(state.history), where="history of the fit")
     best = state.epoch - 1 if stopping is None else state.best_epoch
     read_ids = frozenset(state.read) | frozenset([] if stopping is None else stopping.rows["image_id"])
-    return Fit(network, history, best, tuple(sorted(set(state.unlabelled))), tuple(nondeterministic), read_ids,
-               resumed_at)
+    weights_are = ("" if ema is None else f"moving average ({ema:g}) of ") + (
+        "the last epoch" if stopping is None else "the best epoch on the inner hold-out")
+    return Fit(network, history, best, weights_are, tuple(sorted(set(state.unlabelled))), tuple(nondeterministic),
+               read_ids, resumed_at)
 
 
 def _parameter_groups(module: nn.Module, weight_decay: float) -> list[dict[str, Any]]:

@@ -14,19 +14,23 @@ SHOWN = 8        # images named in a message
 
 
 def refuse_settings(*, epochs: int, batch_size: int, lr: float, weight_decay: float, clip: float | None, threads: int,
-                    workers: int, checkpoint_steps: int | None) -> None:
+                    workers: int, checkpoint_steps: int | None, accumulate: int = 1, images: int | None = None) -> None:
     """Do nothing if the numbers make sense.
 
     Raises:
         ConfigError: the first that does not.
     """
     for name, value, least in (("epochs", epochs, 1), ("batch_size", batch_size, 1), ("threads", threads, 1),
-                               ("workers", workers, 0), ("weight_decay", weight_decay, 0)):
+                               ("workers", workers, 0), ("weight_decay", weight_decay, 0),
+                               ("accumulate", accumulate, 1)):
         if value < least:
             raise ConfigError(f"{name}={value} must be {least} or more.")
     for name, number in (("lr", lr), ("clip", clip), ("checkpoint_steps", checkpoint_steps)):
         if number is not None and not (number > 0 and math.isfinite(number)):
             raise ConfigError(f"{name}={number} must be above 0.")
+    if accumulate > 1 and images is not None and images <= batch_size:
+        raise ConfigError(f"accumulate={accumulate} has no effect: the {images} training images are one batch of "
+                          f"batch_size={batch_size}.")
 
 
 def refuse_loss(loss: float, image_ids: Sequence[str], *, epoch: int, step: int, lr: float, clip: float | None,
@@ -69,8 +73,9 @@ def explained(image_ids: Sequence[str]) -> Iterator[None]:
 
 
 def _no_memory(image_ids: Sequence[str]) -> str:
-    return (f"Out of memory on a batch of {len(image_ids)}: {_named(image_ids)}. Lower batch_size, train on smaller "
-            "windows (crop=PIXELS), or use precision=bf16. The last checkpoint is kept.")
+    return (f"Out of memory on a batch of {len(image_ids)}: {_named(image_ids)}. Lower batch_size and raise accumulate "
+            "by as much, which comes to the same but for batch norm; train on smaller windows (crop=PIXELS); or use "
+            "precision=bf16. The last checkpoint is kept: with more memory the same command goes on.")
 
 
 def _named(image_ids: Sequence[str]) -> str:

@@ -8,14 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import torch
 
 from segcv.errors import ConfigError, TrainingError
 from segcv.metrics import confusion, counts_from_confusion, miou_pooled
 from segcv.pixels import LabelMap
 from segcv.training.data import NetworkInput, Pair
+from segcv.training.looking import looks
 from segcv.training.models import Network
-from segcv.training.windows import next_multiple, padded
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,6 @@ def refuse_overlap(stopping: Stopping, rows: pd.DataFrame) -> None:
                                     "training rows.")
 
 
-@torch.no_grad()
 def inner_miou(network: Network, rows: pd.DataFrame, *, read: Callable[[Path, Path], Pair], labels: LabelMap,
                to_input: NetworkInput) -> float:
     """Pooled mIoU over whole images, in [0, 1], of the network in evaluation mode; it is back in training mode after.
@@ -59,16 +57,8 @@ def inner_miou(network: Network, rows: pd.DataFrame, *, read: Callable[[Path, Pa
     Raises:
         TrainingError: no class has a labelled pixel.
     """
-    network.module.eval()
-    matrices = []
-    for image_path, mask_path in zip(rows["image_path"], rows["mask_path"], strict=True):
-        image, truth = read(Path(image_path), Path(mask_path))
-        height, width = truth.shape
-        grown = padded(image, next_multiple(height, network.stride), next_multiple(width, network.stride))
-        logits = network.logits(to_input.of_images(np.stack([grown])))[0, :, :height, :width]          # classes x H x W
-        found = logits.argmax(dim=0).to("cpu", torch.int32).numpy().astype(truth.dtype)
-        matrices.append(confusion(truth, found, n_classes=labels.n_classes, void=labels.void))
-    network.module.train()
+    matrices = [confusion(one.truth, one.predicted, n_classes=labels.n_classes, void=labels.void)
+                for one in looks(network, rows, read=read, to_input=to_input)]
     score = miou_pooled(counts_from_confusion(np.stack(matrices)))
     if np.isnan(score):
         raise TrainingError("The inner hold-out has no labelled pixel, so it cannot decide when to stop. Choose "

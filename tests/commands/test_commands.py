@@ -43,6 +43,7 @@ def test_folds_are_trained_and_reported(tmp_path: Path, data: Path):
     assert "fold=2 seed=0 is missing" in segcv(tmp_path, "aggregate", code=1).stderr
     marked = segcv(tmp_path, "aggregate", "allow_missing=true", "out=marked")
     assert "missing" in (tmp_path / "marked/cv_report.md").read_text()
+    assert len(list(tmp_path.glob("runs/*/repeat-0/fold-*/seed-0/tensorboard/events*"))) == 2
     assert "Report" in marked.stdout
 
     again = segcv(tmp_path, "train", "-m", "fold=0,1,2", *given)
