@@ -34,7 +34,8 @@ def refuse_program(given: Mapping[str, Any], usual: Mapping[str, Any]) -> None:
         return
     changed += [f"{part}.{name}={value}" for part in OF_OUR_OWN for name, value in given[part].items()
                 if value != usual[part][name]]
-    changed += [f"{name}={given[name]}" for name in ("device", "threads", "cache_gb", "probe") if given[name] != usual[name]]
+    changed += [f"{name}={given[name]}" for name in ("device", "threads", "cache_gb", "probe")
+                if given[name] != usual[name]]
     if changed:
         raise ConfigError(f"{changed[0]} has no effect on trainer.command: a program trains what and how it likes. Say "
                           "it in the command.")
