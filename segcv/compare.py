@@ -54,10 +54,10 @@ def evidence_of_runs(settings: CompareCommand) -> ComparisonEvidence:
     """What the runs of the candidates say of each pair, with the groups and images that differ most."""
     from segcv.reporting import ComparisonEvidence, changed_images, pair_name
     from segcv.statistics import candidate, check_complete, column_weights, compare_candidates, own_seeds
-    from segcv.sweeps import chosen_sweep, scores_of, split_of, table_of
+    from segcv.sweeps import named_sweep, scores_of, split_of, table_of
 
     runs = Path(settings.runs)
-    sweeps = {name: chosen_sweep(runs, candidate=name)[0] for name in settings.candidates}
+    sweeps = {name: named_sweep(runs, name) for name in settings.candidates}
     splits = {name: split_of(sweep[0]) for name, sweep in sweeps.items()}
     for name, sweep in sweeps.items():
         seeds = settings.seeds if settings.seeds is not None else sorted({record.seed for record in sweep})

@@ -66,7 +66,8 @@ def leak(evidence: Evidence) -> Section:
         return Section(say("leak"), (Paragraph(say("no_leak")), Commands((command,))))
     gap = summary.leak
     named = ((each.target, each) for each in (gap.random, gap.group, gap.difference))
-    return Section(say("leak"), (estimates_table(named, name="leak_gap", title=say("leak_table"), first="what"),))
+    return Section(say("leak"), (Paragraph(gap.verdict), estimates_table(
+        named, name="leak_gap", title=say("leak_table"), first="what")))
 
 
 def missing(evidence: Evidence) -> Section:

@@ -82,7 +82,8 @@ def _expected(evidence: Evidence, summary: Summary) -> list[Block]:
     asked += [("q_groups", text) for text in _groups(summary)]
     if summary.leak is not None:
         gap = summary.leak.difference
-        key = "random_said" if gap.value > 0 and not (gap.has_interval and gap.low <= 0) else "random_less"
+        key = {"flatters": "random_said", "lower": "random_lower", "nothing": "random_nothing"}.get(
+            summary.leak.reading, "random_open")
         asked.append(("q_random", say(key, random=estimate_text(summary.leak.random),
                                       difference=estimate_text(gap))))
     asked += [("q_spread", text) for text in _spread(summary)]

@@ -62,7 +62,11 @@ SENTENCES: dict[str, str] = {
     "above_trivial": "A predictor that always says the most common training class reaches {trivial}; the model minus "
                      "this predictor is {difference}.",
     "random_said": "A random split would have said {random}, that is {difference} more.",
-    "random_less": "A random split says {random}; the difference is {difference}: here grouping changed little.",
+    "random_lower": "A random split says {random}; the difference is {difference}: it does not flatter here.",
+    "random_nothing": "A random split says {random}; the difference is {difference}: here grouping changed nothing to "
+                      "speak of.",
+    "random_open": "A random split says {random}; the difference is {difference}: whether grouping changed anything is "
+                   "not settled by these groups.",
     "mark_leaking": "LEAKING SPLIT: images of one group are in training and in testing, so every score below is too "
                     "good for new groups.",
     "mark_known": "KNOWN GROUPS: the models were trained on earlier images of the groups they were tested on. The "

@@ -51,7 +51,9 @@ SENTENCES: dict[str, str] = {
     "worst_group": "最难的组是 {group}：得分 {value}，共 {images} 幅图像。",
     "above_trivial": "始终预测训练集中最常见类别的预测器得分为 {trivial}；模型减去该预测器的差为 {difference}。",
     "random_said": "随机划分会给出 {random}，即高出 {difference}。",
-    "random_less": "随机划分给出 {random}；差为 {difference}：此处按组划分影响很小。",
+    "random_lower": "随机划分给出 {random}；差为 {difference}：此处它没有美化得分。",
+    "random_nothing": "随机划分给出 {random}；差为 {difference}：此处按组划分没有带来值得一提的变化。",
+    "random_open": "随机划分给出 {random}；差为 {difference}：按组划分是否带来变化，这些组还不能确定。",
     "mark_leaking": "划分存在泄漏：同一组的图像同时出现在训练和测试中，因此下面所有得分对新的组而言都偏高。",
     "mark_known": "已知组：模型用被测试组的较早图像训练过。这些得分只适用于已知组，不能说明新组上的表现。",
     "mark_unproven": "留出性未经证实：其中 {runs} 个模型在别处训练，没有证据表明它们未见过用于评分的图像。"

@@ -109,6 +109,9 @@ def baseline_ladder(
     return (*made, ("this model", top[0], None))
 
 
+SMALL_GAP = 0.02             # a gap that stays within this changed nothing to speak of
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class LeakGap:
     """The same recipe under a leaking random split and under the group split: both values, and random minus group."""
@@ -118,18 +121,31 @@ class LeakGap:
     difference: Estimate
 
     @property
+    def reading(self) -> str:
+        """flatters, lower (intervals that leave out 0), nothing (all of it within ± .02, a convention), or open."""
+        gap = self.difference
+        if not gap.has_interval:
+            return "open"
+        if gap.low > 0 or gap.high < 0:
+            return "flatters" if gap.low > 0 else "lower"
+        return "nothing" if max(-gap.low, gap.high) <= SMALL_GAP else "open"
+
+    @property
     def verdict(self) -> str:
-        """What the gap says, with its interval: the random split flatters, or grouping changed nothing to be seen."""
+        """What the gap says, with its interval, in a sentence."""
         gap = self.difference
         if not gap.has_interval:
             return (f"The random split says {gap.value:+.3f} more; {gap.note}, so it is open whether grouping changed "
                     "anything.")
         between = f"{gap.value:+.3f} ({gap.low:+.3f} to {gap.high:+.3f})"
-        if gap.low > 0:
+        if self.reading == "flatters":
             return f"The random split flatters by {between}: images of one group leak from training to testing."
-        if gap.high < 0:
+        if self.reading == "lower":
             return f"The random split scores lower, {between}: it does not flatter here; look for what else differs."
-        return f"Grouping changed nothing that can be seen here: {between}. Keep the groups; they cost nothing."
+        if self.reading == "nothing":
+            return f"Grouping changed nothing to speak of: {between}. Keep the groups; they cost nothing."
+        return (f"Whether grouping changed anything is not settled by these groups: {between}. Groups cost nothing; "
+                "more of them, or more seeds, would tell.")
 
 
 def leak_gap(

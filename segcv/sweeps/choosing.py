@@ -46,6 +46,14 @@ def chosen_sweep(runs: Path, *, candidate: str | None, config_id: str | None = N
     return sweep, leaking[0] if len(leaking) == 1 else []
 
 
+def named_sweep(runs: Path, name: str) -> Sweep:
+    """The runs of a candidate, or, as candidate-config_id, those of it with one config."""
+    of_set = next((record for record in find_runs(runs) if set_name(record) == name), None)
+    if of_set is None:
+        return chosen_sweep(runs, candidate=name)[0]
+    return chosen_sweep(runs, candidate=of_set.candidate, config_id=of_set.config_id)[0]
+
+
 def several(wanted: dict[str, Sweep], runs: Path) -> str:
     """Why there is more than one set of runs to report, and how to choose."""
     candidates = sorted({sweep[0].candidate for sweep in wanted.values()})
@@ -60,7 +68,8 @@ def several(wanted: dict[str, Sweep], runs: Path) -> str:
         differ.insert(0, f"split={cuts[0]} and split={cuts[1]}")
     return (f"candidate {candidates[0]} was run with {len(wanted)} different settings, which must not be averaged; "
             f"{one[0].config_id} and {other[0].config_id} differ in {', '.join(differ[:5])}. Choose one: "
-            f"config_id={one[0].config_id}. Next time give each its own name: candidate=NAME")
+            f"config_id={one[0].config_id} (in compare: {set_name(one[0])}). Next time give each its "
+            "own name: candidate=NAME")
 
 
 def flat(data: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -12,6 +12,8 @@ from tiny_scores import CLASSES, tiny_scores, tiny_tables
 from segcv.errors import RunError, SegcvWarning, TableError
 from segcv.metrics import image_scores, iou
 from segcv.statistics import (
+    Estimate,
+    LeakGap,
     averages_table,
     fold_table,
     group_profile,
@@ -225,3 +227,17 @@ def test_the_summary_holds_every_part_that_its_tables_allow():
     assert found.shares is not None and found.shares["field"].iloc[-1] == pytest.approx(.6, abs=.05)
     assert found.train is not None and (found.train["gap"] == 0).all()
     assert found.groups["score"].is_monotonic_increasing
+
+
+@pytest.mark.parametrize(("low", "high", "reading", "words"), [
+    (.01, .05, "flatters", "flatters by"), (-.05, -.01, "lower", "scores lower"),
+    (-.005, .02, "nothing", "changed nothing to speak of"), (-.005, .366, "open", "not settled by these groups"),
+    (np.nan, np.nan, "open", "so it is open"),
+])
+def test_what_a_leak_gap_says_rests_on_its_whole_interval(low: float, high: float, reading: str, words: str):
+    """An interval that holds 0 and reaches far is no evidence that grouping changed nothing."""
+    mean = Estimate(.8, .7, .9)
+
+    gap = LeakGap(mean, mean, Estimate(.01, low, high, note="" if low == low else "too few groups"))
+
+    assert gap.reading == reading and words in gap.verdict
