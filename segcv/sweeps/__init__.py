@@ -12,6 +12,6 @@ from segcv.sweeps.rungs import rung_of
 
 __all__ = [
     "START", "CutPicture", "Sweep", "chosen_sweep", "confusion_of", "cut_pictures", "images_without", "kept_overrides",
-    "named_sweep", "outlines_of", "probabilities_of", "read_excluded", "rerun_commands", "rung_of", "scores_of", 
+    "named_sweep", "outlines_of", "probabilities_of", "read_excluded", "rerun_commands", "rung_of", "scores_of",
     "set_name", "split_of", "table_of", "train_scores_of", "without", "worth_looking_at",
 ]
