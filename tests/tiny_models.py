@@ -59,3 +59,31 @@ def half_size(*, bands: int, n_classes: int) -> nn.Module:
 def not_a_module(*, bands: int, n_classes: int) -> str:
     """A function that is not one of models."""
     return f"{bands} bands, {n_classes} classes"
+
+
+class EncoderAndHead(nn.Module):
+    """A convolution with batch norm called encoder, and a head."""
+
+    stride = 1
+
+    def __init__(self, *, bands: int, n_classes: int) -> None:
+        super().__init__()
+        self.encoder = nn.Sequential(nn.Conv2d(bands, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU())
+        self.head = nn.Conv2d(8, n_classes, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(self.encoder(x))
+
+
+class NoMemoryOnce(EncoderAndHead):
+    """Out of memory at its fourth training step, unless the file DIED is there."""
+
+    steps = 0
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.steps += self.training
+        died = Path(os.environ["DIED"])
+        if self.steps == 4 and not died.exists():
+            died.touch()
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return super().forward(x)
