@@ -60,6 +60,7 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
     from segcv.statistics import column_weights, group_features, own_seeds, summarise
     from segcv.sweeps import (
         confusion_of,
+        hold_out_of,
         images_without,
         kept_overrides,
         outlines_of,
@@ -101,6 +102,8 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
         train_scores=None if trained is None else without(trained, left_out), profile=split.profile, rungs=rungs,
         leaking=((without(scores_of(runs, leaking, split_of(leaking[0])), left_out), table_of(leaking))
                  if leaking and not split.known_groups else None),
+        hold_out=((without(scores_of(runs, single, split_of(single[0])), left_out), table_of(single))
+                  if (single := hold_out_of(runs, sweep)) else None),
         weights=None if settings.report.weights is None else column_weights(images, settings.report.weights), **asked)
     plans = planned_of(summary)
     cohort = cohort_of(settings, sweep, split, scores)

@@ -55,11 +55,12 @@ class Sources:
 def sources_of(
     scored: ScoredImages, *, metric: str = "iou", level: float = 0.95, seed: int = 0, unit: str = "score",
     features: pd.DataFrame | None = None, train: pd.DataFrame | None = None, trivial: float | None = None,
-    leak: LeakGap | None = None, profile: GroupProfile | None = None,
+    leak: LeakGap | None = None, profile: GroupProfile | None = None, hold_out: ScoredImages | None = None,
 ) -> Sources | None:
     """The Sources of one candidate; None where a cell of the sweep is missing or no image has a class.
 
-    `features` is indexed by group_id; `train` has columns train and held_out, one row per run, in one score.
+    `features` is indexed by group_id; `train` has columns train and held_out, one row per run, in one score;
+    `hold_out` is the same recipe on a single hold-out.
     """
     def rows(counts: Counts) -> Floats:
         return image_scores(counts, metric=metric, policy="truth")
@@ -84,7 +85,8 @@ def sources_of(
                                                                                                level=level)
         if groups.one_partition and len(np.unique(groups.fold[:, 0])) > 1:
             decay = decay_curve(groups, training_distance(groups, features), level=level, unit=unit)
-    diagnoses = diagnose(groups, components=main, train=train, trivial=trivial, seed=seed)
+    single = None if hold_out is None else float(np.mean(group_scores(hold_out, rows(hold_out.counts)).means))
+    diagnoses = diagnose(groups, components=main, train=train, trivial=trivial, hold_out=single, seed=seed)
     return Sources(
         components, next_step(main), groups_test, folds_test, stability, tests, regression, decay, diagnoses,
         advise(main, diagnoses=diagnoses, groups_test=groups_test, folds_test=folds_test, leak=leak, features=tests,

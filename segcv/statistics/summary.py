@@ -110,6 +110,7 @@ def summarise(
     target: str = "equal_group", level: float = 0.95, seed: int = 0, allow_missing: bool = False,
     overrides: str = "", command: str = "python -m segcv.train", own: bool = False, profile: pd.DataFrame | None = None,
     weights: pd.Series | None = None, rungs: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]] | None = None,
+    hold_out: tuple[pd.DataFrame, pd.DataFrame] | None = None,
 ) -> Summary:
     """The Summary of one candidate from its scores table and its runs (run_id, candidate, repeat, fold, seed, ids).
 
@@ -117,9 +118,10 @@ def summarise(
     a first look. Optional tables open their parts: `masks` and `images` the class shares, `masks` and `roles` the
     trivial baseline, `train_scores` the training scores, `leaking` (scores, runs of the same recipe under a random
     split) the leak gap, `profile` (of the images) more group features, `weights` (by image_id) a weighted mean beside
-    the targets, `rungs` (scores, runs by name: an existing rule, a previous model) further baselines. `overrides` (what
-    was typed for these runs) completes the `command` for the rest. The order of rows does not matter; the same `seed`
-    gives the same bytes. Cautions are also warned, once each.
+    the targets, `rungs` (scores, runs by name: an existing rule, a previous model) further baselines, `hold_out`
+    (scores, runs of the same recipe on a single hold-out of whole groups) the rule that sets it against the folds.
+    `overrides` (what was typed for these runs) completes the `command` for the rest. The order of rows does not matter;
+    the same `seed` gives the same bytes. Cautions are also warned, once each.
 
     Raises:
         ConfigError: an unknown metric, policy or target, or a level outside 0.5 to 1.
@@ -189,7 +191,9 @@ def summarise(
         sources = sources_of(
             scored, metric=metric, level=level, seed=seed, unit=unit, train=of_score,
             features=group_features(images, profile=profile, shares=shares) if images is not None else None,
-            trivial=trivial.value if trivial is not None else None, leak=leak, profile=grouping)
+            trivial=trivial.value if trivial is not None else None, leak=leak, profile=grouping,
+            hold_out=None if hold_out is None else scored_images(hold_out[0], runs=hold_out[1],
+                                                                 class_names=class_names))
     lower = {name: group_scores(each, row_scores(each.counts)) for name, (table, made) in (rungs or {}).items()
              for each in [scored_images(table, runs=made, class_names=class_names)]}
     rest = rest_commands(missing, overrides=overrides, command=command)

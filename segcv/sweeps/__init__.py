@@ -4,14 +4,23 @@ A sweep is all runs of one candidate with one config: repeats x folds x seeds.
 """
 
 from segcv.sweeps.beside import outlines_of, probabilities_of
-from segcv.sweeps.choosing import START, Sweep, chosen_sweep, kept_overrides, named_sweep, rerun_commands, set_name
+from segcv.sweeps.choosing import (
+    START,
+    Sweep,
+    chosen_sweep,
+    hold_out_of,
+    kept_overrides,
+    named_sweep,
+    rerun_commands,
+    set_name,
+)
 from segcv.sweeps.excluding import images_without, read_excluded, without
 from segcv.sweeps.pictures import CutPicture, cut_pictures, worth_looking_at
 from segcv.sweeps.reading import confusion_of, scores_of, split_of, table_of, train_scores_of
 from segcv.sweeps.rungs import rung_of
 
 __all__ = [
-    "START", "CutPicture", "Sweep", "chosen_sweep", "confusion_of", "cut_pictures", "images_without", "kept_overrides",
-    "named_sweep", "outlines_of", "probabilities_of", "read_excluded", "rerun_commands", "rung_of", "scores_of",
-    "set_name", "split_of", "table_of", "train_scores_of", "without", "worth_looking_at",
+    "START", "CutPicture", "Sweep", "chosen_sweep", "confusion_of", "cut_pictures", "hold_out_of", "images_without",
+    "kept_overrides", "named_sweep", "outlines_of", "probabilities_of", "read_excluded", "rerun_commands",
+    "rung_of", "scores_of", "set_name", "split_of", "table_of", "train_scores_of", "without", "worth_looking_at",
 ]

@@ -12,23 +12,22 @@ from segcv.runs import RunRecord, find_failures, find_runs
 from segcv.tables import read_json
 
 Sweep = list[RunRecord]
+HOLD_OUT = "repeated_holdout"
 START = "python -m segcv.train -m fold=0,1,2,3,4"
 
 
 def chosen_sweep(runs: Path, *, candidate: str | None, config_id: str | None = None) -> tuple[Sweep, Sweep]:
-    """The runs of one candidate, and those of the same recipe under a leaking split, if there are any.
+    """The runs of one candidate, and those of the same recipe under a leaking split, if there are any. A single
+    hold-out of a recipe that was also cross-validated stands beside (`hold_out_of`) and is not what is chosen.
 
     Raises:
         RunError: there is no such run, or several candidates or settings, of which one must be chosen.
     """
-    records = find_runs(runs)
-    if not records:
+    sets = sets_of(runs)
+    if not sets:
         failed = "".join(f"\n  {run}: {reason}" for run, reason in list(find_failures(runs).items())[:5])
         raise RunError(f"{runs.absolute()}: there is no finished run{' (failed:' + failed + ')' if failed else ''}. "
                        f"Start with: {START}")
-    sets: dict[str, Sweep] = {}
-    for record in records:
-        sets.setdefault(set_name(record), []).append(record)
     wanted = {name: sweep for name, sweep in sets.items()
               if candidate in (None, sweep[0].candidate) and config_id in (None, sweep[0].config_id)}
     if not wanted:
@@ -38,12 +37,35 @@ def chosen_sweep(runs: Path, *, candidate: str | None, config_id: str | None = N
     if config_id is None:
         wanted = {name: sweep for name, sweep in wanted.items()
                   if not (sweep[0].leaking and sweep[0].recipe_id in honest)}
+        folds = {sweep[0].recipe_id for sweep in wanted.values() if not is_hold_out(sweep)}
+        wanted = {name: sweep for name, sweep in wanted.items()
+                  if not (is_hold_out(sweep) and sweep[0].recipe_id in folds)}
     if len(wanted) > 1:
         raise RunError(several(wanted, runs))
     sweep = next(iter(wanted.values()))
     leaking = [other for other in sets.values()
                if other[0].leaking and not sweep[0].leaking and other[0].recipe_id == sweep[0].recipe_id]
     return sweep, leaking[0] if len(leaking) == 1 else []
+
+
+def sets_of(runs: Path) -> dict[str, Sweep]:
+    """The finished runs by candidate and config."""
+    sets: dict[str, Sweep] = {}
+    for record in find_runs(runs):
+        sets.setdefault(set_name(record), []).append(record)
+    return sets
+
+
+def is_hold_out(sweep: Sweep) -> bool:
+    """Whether the runs are of one hold-out, drawn once."""
+    return sweep[0].split_name == HOLD_OUT and len({(record.repeat, record.fold) for record in sweep}) == 1
+
+
+def hold_out_of(runs: Path, sweep: Sweep) -> Sweep:
+    """The runs of the same recipe on a single hold-out of whole groups, if there is one such set; else none."""
+    found = [other for name, other in sets_of(runs).items() if is_hold_out(other) and not is_hold_out(sweep)
+             and other[0].recipe_id == sweep[0].recipe_id]
+    return found[0] if len(found) == 1 else []
 
 
 def named_sweep(runs: Path, name: str) -> Sweep:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -116,3 +117,22 @@ def test_settings_without_effect_or_sense_are_refused(tmp_path: Path, typed: lis
     done = run(tmp_path, *typed)
 
     assert done.returncode == 1 and told in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_single_hold_out_above_the_folds_is_a_finding(sweep: Path):
+    """The masks themselves handed in as predictions of one hold-out: 1.0 is above any fold of `old`."""
+    shutil.copytree(sweep / "runs", sweep / "held")
+    for row in pd.read_csv(sweep / "data/images.csv", dtype="str").itertuples():
+        truth = cv2.imread(str(sweep / "data" / row.mask_path), cv2.IMREAD_UNCHANGED)
+        path = sweep / f"once/{Path(row.image_path).with_suffix('')}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        cv2.imwrite(str(path), (truth % 4).astype(np.uint8))
+    for typed in (("evaluate", "data.table=data/images.csv", "data.num_classes=4", "split=repeated_holdout",
+                   "split.folds=1", "predictions=once", "name=old", "workers=0", "runs=held"),
+                  ("aggregate", "runs=held", "candidate=old", "report.html=false", "out=held/report")):
+        done = run(sweep, f"segcv.{typed[0]}", *typed[1:])
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    said = json.loads((sweep / "held/report/summary.json").read_text(encoding="utf-8"))["sources"]["diagnoses"]
+    (found,) = [each for each in said if each["rule"] == "hold_out_high"]
+    assert found["what"].startswith("The single hold-out is easier than the folds") and "1.000" in found["evidence"]
