@@ -12,10 +12,12 @@ from segcv.settings import TARGETS, AggregateCommand, PlanCommand
 if TYPE_CHECKING:
     import pandas as pd
 
-    from segcv.reporting import Evidence, Picture
+    from segcv.reporting import Evidence
     from segcv.splits import Split
     from segcv.statistics import Cohort, Estimate, Plan, Summary
     from segcv.sweeps import Sweep
+
+SUSPECTS_SHOWN = 40          # images of the gallery whose truth looks wrong; the list holds more
 
 
 @command("aggregate")
@@ -129,7 +131,7 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
         planned=plans.get("planned"), compared=plans.get("compared"), effect_sd=PlanCommand.effect_sd,
         features=group_features(images, profile=split.profile, shares=summary.shares),
         excluded=excluded, with_excluded=None if excluded is None else headline_of(every, sweep, asked),
-        pictures=pictures_of(settings, sweep, split, summary.images, scores))
+        **pictures_of(settings, sweep, split, summary.images, scores))
 
 
 def cohort_of(settings: AggregateCommand, sweep: Sweep, split: Split, scores: pd.DataFrame) -> Cohort | None:
@@ -194,16 +196,21 @@ def planned_of(summary: Summary) -> dict[str, Plan]:
 
 
 def pictures_of(settings: AggregateCommand, sweep: Sweep, split: Split, images: pd.DataFrame,
-                scores: pd.DataFrame) -> tuple[Picture, ...]:
-    """Small pictures for the gallery, where they are asked for."""
+                scores: pd.DataFrame) -> dict[str, Any]:
+    """Small pictures for the gallery with their legend, and the images whose truth looks wrong, if asked for."""
     if not (settings.report.html and settings.report.pictures):
-        return ()
+        return {}
     from segcv.reporting import Picture
-    from segcv.sweeps import cut_pictures
+    from segcv.sweeps import cut_pictures, legend_of, suspect_images
 
-    found = cut_pictures(Path(settings.runs), sweep, split, images, scores, progress=progress_bar)
-    return tuple(Picture(one.image_id, one.group_id, str(one.fold), one.classes, one.score, one.why, one.panels)
-                 for one in found)
+    runs = Path(settings.runs)
+    suspects = suspect_images(runs, sweep, split, images, progress=progress_bar)
+    found = cut_pictures(runs, sweep, split, images, scores, progress=progress_bar,
+                         suspects=suspects["image_id"].head(SUSPECTS_SHOWN).tolist())
+    reasons = dict(zip(suspects["image_id"], suspects["reason"], strict=True))
+    return {"suspects": suspects, "legend": legend_of(split), "pictures": tuple(Picture(
+        one.image_id, one.group_id, str(one.fold), one.classes, one.score, one.why, one.panels, one.scores,
+        reasons.get(one.image_id, "")) for one in found)}
 
 
 def findings_of(settings: AggregateCommand, split: Split) -> pd.DataFrame | None:

@@ -6,7 +6,7 @@ from segcv.reporting.evidence import Evidence
 from segcv.reporting.figures import confusion_figure
 from segcv.reporting.frames import frame_table
 from segcv.reporting.numbers import estimate_text, score_text
-from segcv.reporting.section import Block, Bullets, Gallery, Paragraph, Section
+from segcv.reporting.section import Block, Bullets, Commands, Format, Gallery, Paragraph, Section
 from segcv.reporting.sentences import say
 from segcv.statistics import Summary
 
@@ -27,7 +27,22 @@ def gallery(evidence: Evidence) -> Section:
     """The worst, median and best images, and those where the truth looks wrong."""
     if not evidence.pictures:
         return Section(say("gallery"), (Paragraph(say("no_gallery")),))
-    return Section(say("gallery"), (Gallery("pictures", evidence.pictures),))
+    return Section(say("gallery"), (Paragraph(say("gallery_read")),
+                                    Gallery("pictures", evidence.pictures, evidence.legend)))
+
+
+def labels(evidence: Evidence) -> Section:
+    """Images whose truth looks wrong, to be looked at and labelled again, and how to leave them out."""
+    found = evidence.suspects
+    if found is None or found.empty:
+        return Section(say("labels"), (Paragraph(say("no_suspects" if found is not None else "suspects_unknown")),))
+    numbers: dict[str, Format] = {"fold": "count", "score": "score", "sure": "number", "specks": "number",
+                                  "ragged": "number"}
+    return Section(say("labels"), (
+        Paragraph(say("suspects_read", images=len(found))),
+        frame_table(found, name="relabel", title=say("suspects"), why=say("why_one_image"), formats=numbers),
+        Paragraph(say("suspects_next")),
+        Commands(("python -m segcv.aggregate report.exclude=relabel.csv",))))
 
 
 def limits(evidence: Evidence) -> Section:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import json
-from html import escape
 from math import isfinite
 
 from segcv.reporting.figures import rendered
-from segcv.reporting.markdown import visible
+from segcv.reporting.html_gallery import gallery
+from segcv.reporting.html_text import text
 from segcv.reporting.numbers import cell_text
 from segcv.reporting.page_parts import SCRIPT, STYLE
 from segcv.reporting.section import (
@@ -21,7 +19,6 @@ from segcv.reporting.section import (
     Gallery,
     Headline,
     Paragraph,
-    Picture,
     Section,
     Table,
 )
@@ -30,7 +27,6 @@ from segcv.reporting.sentences import language_code, say
 SHOWN_ROWS = 500             # of a table on the page; its file holds all
 TALL_ROWS = 25               # from here on a table scrolls in a box of its own
 TALL = 'class="wide tall" tabindex="0"'      # so that the keyboard can scroll it
-KINDS = {b"\x89PNG": "png", b"\xff\xd8\xff": "jpeg", b"RIFF": "webp"}
 
 
 def html_page(title: str, sections: tuple[Section, ...]) -> str:
@@ -45,11 +41,6 @@ def html_page(title: str, sections: tuple[Section, ...]) -> str:
             f'<link rel="icon" href="data:,"><title>{text(title)}</title><style>{STYLE}</style></head><body>'
             f'<header><h1>{text(title)}</h1><nav aria-label="{text(say("contents"))}">{links}</nav></header>'
             f'<main>{"".join(parts)}</main><script>{SCRIPT}</script></body></html>\n')
-
-
-def text(value: str) -> str:
-    """The text as HTML that shows exactly its characters; those that turn the reading order are shown by name."""
-    return escape("".join(visible(sign) for sign in value), quote=True)
 
 
 def _block(block: Block) -> str:
@@ -70,7 +61,7 @@ def _block(block: Block) -> str:
         return (f'<figure role="img" aria-label="{text(block.alt)}"><div class="wide">{svg}</div>'
                 f"<figcaption>{text(block.title)}</figcaption></figure>")
     if isinstance(block, Gallery):
-        return _gallery(block)
+        return gallery(block)
     return _table(block)
 
 
@@ -94,45 +85,3 @@ def _cell(cell: Cell) -> str:
         return f"<td>{text(cell.value) if cell.value.strip() else text(say('blank'))}</td>"
     key = f' data-v="{cell.value!r}"' if isfinite(cell.value) else ""
     return f'<td class="n"{key}>{text(cell_text(cell))}</td>'
-
-
-def _gallery(gallery: Gallery) -> str:
-    if not gallery.pictures:
-        return f"<p>{text(say('no_gallery'))}</p>"
-    choices = {
-        "why": sorted({picture.why for picture in gallery.pictures}),
-        "fold": sorted({picture.fold for picture in gallery.pictures}),
-        "group": sorted({picture.group for picture in gallery.pictures}),
-        "class": sorted({name for picture in gallery.pictures for name in picture.classes}),
-    }
-    menus = "".join(
-        f'<label>{text(say(f"filter_{key}"))} <select data-filter="{key}"><option value="">{text(say("filter_all"))}'
-        "</option>" + "".join(f'<option value="{text(value)}">{text(_short(value))}</option>' for value in values)
-        + "</select></label>" for key, values in choices.items())
-    return (f'<div class="gallery"><div class="menus">{menus}<output>{len(gallery.pictures)}</output></div>'
-            f'<div class="tiles">{"".join(map(_picture, gallery.pictures))}</div></div>')
-
-
-def _picture(picture: Picture) -> str:
-    panels = "".join(
-        f'<figure><img loading="lazy" alt="{text(caption)}: {text(_short(picture.image_id))}" '
-        f'src="data:image/{_kind(data)};base64,{base64.b64encode(data).decode()}"><figcaption>{text(caption)}</figcaption>'
-        "</figure>" for caption, data in picture.panels)
-    score = f"{picture.score:.3f}" if isfinite(picture.score) else "n/a"
-    return (f'<div class="tile" data-why="{text(picture.why)}" data-fold="{text(picture.fold)}" '
-            f'data-group="{text(picture.group)}" data-class="{text(json.dumps(picture.classes))}">'
-            f'<div class="panels">{panels}</div><p><b>{score}</b> {text(_short(picture.image_id, 60))}<br>'
-            f'<span class="note">{text(picture.why)} · {text(say("filter_group"))} {text(_short(picture.group))} · '
-            f'{text(say("filter_fold"))} {text(picture.fold)}</span></p></div>')
-
-
-def _kind(data: bytes) -> str:
-    for start, kind in KINDS.items():
-        if data.startswith(start):
-            return kind
-    raise ValueError("a picture of the gallery is neither PNG, JPEG nor WebP")
-
-
-def _short(name: str, length: int = 40) -> str:
-    shown = name if name.strip() else say("blank")
-    return shown if len(shown) <= length else f"{shown[:length // 2]}…{shown[-length // 2 + 1:]}"

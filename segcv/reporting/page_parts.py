@@ -42,10 +42,15 @@ select{font:inherit;max-width:14rem;padding:.15rem}
 .tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(17rem,1fr));gap:1rem}
 .tile{border:1px solid var(--line);border-radius:4px;padding:.5rem;min-width:0}
 .tile p{margin:.3rem 0 0;font-size:.88rem;overflow-wrap:anywhere}
-.panels{display:grid;grid-template-columns:repeat(4,1fr);gap:.25rem}
+.panels{display:grid;grid-template-columns:repeat(var(--panels,4),1fr);gap:.25rem}
 .panels figure{margin:0}
 .panels img{width:100%;display:block;background:#ddd;image-rendering:auto}
-.panels figcaption{font-size:.72rem;text-align:center}
+.panels figcaption{font-size:.72rem;text-align:center;overflow-wrap:anywhere}
+.seen{color:var(--soft);font-size:.9rem}
+.legend{display:flex;flex-wrap:wrap;gap:.2rem 1rem;list-style:none;padding:0;margin:.4rem 0 .8rem;font-size:.88rem;
+max-width:none}
+.legend i{display:inline-block;width:.9em;height:.9em;margin-right:.35em;border:1px solid var(--soft);
+vertical-align:-.1em}
 [hidden]{display:none!important}
 @media print{nav,.menus{display:none}}
 @media (max-width:40rem){.facts{grid-template-columns:1fr;gap:.1rem}.facts dd{margin-bottom:.7rem}}
@@ -70,8 +75,8 @@ document.querySelectorAll('th button').forEach(function(button){button.addEventL
 document.querySelectorAll('.gallery').forEach(function(gallery){
  var menus=gallery.querySelectorAll('select'),tiles=gallery.querySelectorAll('.tile');
  function show(){var seen=0;tiles.forEach(function(tile){var fits=true;menus.forEach(function(menu){
-   if(!menu.value)return;var own=tile.dataset[menu.dataset.filter];
-   fits=fits&&(menu.dataset.filter==='class'?JSON.parse(own).indexOf(menu.value)>=0:own===menu.value)});
+   if(menu.selectedIndex<1)return;
+   fits=fits&&JSON.parse(tile.dataset[menu.dataset.filter]).indexOf(menu.value)>=0});
   tile.hidden=!fits;if(fits)seen++});gallery.querySelector('output').textContent=seen}
  menus.forEach(function(menu){menu.addEventListener('change',show)})})})();
 """

@@ -140,23 +140,30 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """One scored image for the gallery: small pictures as bytes of PNG, JPEG or WebP, and what is known of it."""
+    """One scored image for the gallery: small pictures as bytes of PNG, JPEG or WebP, and what is known of it.
+
+    `why` holds the reasons to show it: `worst fold`, `median group`, `best class road`, `suspicious`, `changed`.
+    `panels` are named image, truth, prediction, errors, difference, or as what they show is called.
+    """
 
     image_id: str
     group: str
     fold: str
     classes: tuple[str, ...]             # in its truth or its prediction
     score: float
-    why: str                             # worst, median, best, changed, suspicious: reason to be shown
-    panels: tuple[tuple[str, bytes], ...]      # caption (image, truth, prediction, errors) and picture
+    why: tuple[str, ...]
+    panels: tuple[tuple[str, bytes], ...]
+    scores: tuple[float, ...] = ()       # of its classes, in their order
+    said: str = ""                       # anything else to know
 
 
 @dataclass(frozen=True, slots=True)
 class Gallery:
-    """Pictures that a reader filters by class, group, fold and reason."""
+    """Pictures that a reader filters by class, group, fold and reason, with the colours of the classes."""
 
     name: str
     pictures: tuple[Picture, ...]
+    legend: tuple[tuple[str, str], ...] = ()     # name, #rrggbb
 
 
 Block = Paragraph | Headline | Facts | Bullets | Commands | Table | Figure | Gallery

@@ -37,6 +37,7 @@ SECTIONS: dict[str, Callable[[Evidence], Section]] = {
     "features": about_variance.what_goes_with_it,
     "confusion": about_limits.confusion,
     "gallery": about_limits.gallery,
+    "labels": about_limits.labels,
     "undefined": about_scores.undefined,
     "limits": about_limits.limits,
     "missing": about_runs.missing,

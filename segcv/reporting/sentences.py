@@ -241,6 +241,39 @@ SENTENCES: dict[str, str] = {
     "figure_features": "Group score against the features that go with it most",
     "gallery": "Pictures",
     "gallery_elsewhere": "{pictures} images are shown in cv_report.html: image, truth, prediction, errors.",
+    "gallery_read": "The three worst, the median and the best image of each fold and class, worst, median and best of "
+                    "each group, and images whose truth looks wrong, at most 200. A score is the mean over runs; the "
+                    "prediction shown is that of the first seed.",
+    "gallery_seen": "of {all} shown",
+    "legend_ignored": "ignored",
+    "legend_wrong": "wrong",
+    "panel_image": "image",
+    "panel_truth": "truth",
+    "panel_prediction": "prediction",
+    "panel_errors": "errors",
+    "panel_difference": "difference",
+    "why_worst": "worst",
+    "why_median": "median",
+    "why_best": "best",
+    "why_suspicious": "is the truth right?",
+    "why_changed": "changed most",
+    "why_worst_of": "worst of its {what}",
+    "why_median_of": "median of its {what}",
+    "why_best_of": "best of its {what}",
+    "why_worst_at": "worst at {name}",
+    "why_median_at": "median at {name}",
+    "why_best_at": "best at {name}",
+    "labels": "Is the truth right?",
+    "no_suspects": "No image stands out: none of the lowest scores was given with confidence, and no mask has borders "
+                   "or specks unlike the others.",
+    "suspects_unknown": "Not looked for. Run aggregate with report.html=true where the masks are at hand.",
+    "suspects": "Images to look at, the most suspicious first",
+    "suspects_read": "{images} images look as if their mask could be wrong: the model is sure (mean largest "
+                     "probability 0.9 or more) and scores among the lowest tenth; or the border is ragged (share of "
+                     "its pixels that a 3 x 3 median takes away) or classes lie in tiny specks, far more than in the "
+                     "other masks. A hard image can look the same: look before you judge.",
+    "suspects_next": "Label the wrong ones again. To see the numbers without them, delete the right ones from "
+                     "relabel.csv in the report's folder and type this; the report then shows both numbers:",
     "no_gallery": "No pictures were cut. Run aggregate with report.html=true where images and masks are at hand.",
     "confusion": "Confusion of classes",
     "no_confusion": "No confusion table was given.",
@@ -280,7 +313,8 @@ COLUMNS: dict[str, str] = {
     "standard_error": "standard error", "low": "min", "high": "max", "sd_over_seeds": "SD over seeds (n-1)",
     "sd_over_repeats": "SD over repeats (n-1)", "group_id": "group", "image_id": "image", "sd_over_columns":
     "SD over seeds or repeats", "rank_correlation": "rank correlation", "p_value": "p", "p_holm": "p (Holm)",
-    "per_sd": "change per SD", "false_alarm": "false alarm", "miss_rate": "miss rate", "false_alarm_rate":
+    "per_sd": "change per SD", "sure": "model sure", "ragged": "ragged border", "specks": "tiny specks",
+    "false_alarm": "false alarm", "miss_rate": "miss rate", "false_alarm_rate":
     "false-alarm rate", "held_out": "held out", "labelled_pixels": "labelled pixels",
 }
 

@@ -23,7 +23,7 @@ from segcv.statistics import FoldStatistics, ResultsSummary, Summary
 from segcv.tables import replacing, write_json, write_text
 
 REPORT, SUMMARY, TABLES = "cv_report.md", "summary.json", "tables"
-PAGE, FIGURES = "cv_report.html", "figures"
+PAGE, FIGURES, RELABEL = "cv_report.html", "figures", "relabel.csv"
 
 
 def write_report(folder: Path, evidence: Evidence, *, html: bool = False, language: str = "en") -> Path:
@@ -53,6 +53,10 @@ def _written(folder: Path, evidence: Evidence, html: bool) -> Path:
         (folder / PAGE).unlink(missing_ok=True)
     if evidence.summary is not None:
         write_text(folder / TABLES / "paper.tex", paper_table(evidence.summary))
+    if evidence.suspects is not None:
+        write_text(folder / RELABEL, evidence.suspects.to_csv(index=False, lineterminator="\n"))
+    else:
+        (folder / RELABEL).unlink(missing_ok=True)
     write_json(folder / SUMMARY, summary_json(evidence))
     write_text(folder / REPORT, page(title, sections))
     return folder / REPORT

@@ -24,7 +24,7 @@ def picture(name: str, *, fold: int = 0, classes: tuple[str, ...] = ("field",), 
     buffer = io.BytesIO()
     Image.new("RGB", (8, 8), (10, 200, 30)).save(buffer, "PNG")
     panels = tuple((caption, buffer.getvalue()) for caption in ("image", "truth", "prediction", "errors"))
-    return Picture(name, name[:3], str(fold), classes, score, "worst of its fold", panels)
+    return Picture(name, name[:3], str(fold), classes, score, ("worst fold",), panels)
 
 
 def with_pictures() -> Evidence:
