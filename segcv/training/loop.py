@@ -27,7 +27,7 @@ from segcv.training.determinism import chosen_device, chosen_precision, pinned
 from segcv.training.feeding import Feed
 from segcv.training.freezing import FrozenEncoder, refuse_freezing
 from segcv.training.looking import Look, looks
-from segcv.training.losses import build_loss, truth_hits
+from segcv.training.losses import build_loss, is_labelled, truth_hits
 from segcv.training.mixing import Mixing, mixed, refuse_mixing
 from segcv.training.models import ModelChoice, Network, build_model
 from segcv.training.refusals import explained, refuse_loss, refuse_settings
@@ -168,8 +168,8 @@ def fit(
                     group["lr"] = rate(state.step)
                 value = math.nan
                 with explained(batch.image_ids):
-                    hits = truth_hits(batch.truth.to(place, non_blocking=True), n_classes=labels.n_classes)
-                    if hits.any():
+                    if is_labelled(batch.truth, n_classes=labels.n_classes):      # asked here: a GPU is not waited for
+                        hits = truth_hits(batch.truth.to(place, non_blocking=True), n_classes=labels.n_classes)
                         x, hits = mixed(to_input(batch.images, batch.nodata), hits, mixing, root=seeds.augment,
                                         step=state.step)
                         optimizer.zero_grad(set_to_none=True)

@@ -83,6 +83,12 @@ def truth_hits(truth: Tensor, *, n_classes: int) -> Tensor:
     return (truth.to(torch.int32)[:, None] == classes[:, None, None]).to(torch.float32)
 
 
+def is_labelled(truth: Tensor, *, n_classes: int) -> bool:
+    """Does the truth, on the CPU, hold a pixel of any class?"""
+    values = truth.numpy()
+    return bool(((values >= 0) & (values < n_classes)).any())
+
+
 WEIGHTINGS = ("none", "inverse_frequency", "median_frequency")
 
 
