@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from segcv.errors import ConfigError
 from segcv.nesting import (
     FitPlan,
@@ -42,6 +44,17 @@ class Evaluation:
     def folder(self, repeat: int, fit: FitPlan, candidate: str) -> Path:
         """Where the files of one fit lie."""
         return self.home / "fits" / f"repeat-{repeat}" / fit.name / candidate
+
+    def rows(self, repeat: int, fit: FitPlan) -> pd.DataFrame:
+        """The images that a fit may see: those that its outer fold trains on or holds out, not the ones that the split
+        leaves out of it (a buffer, max_per_group); of the delivered model those that any fold trains on."""
+        roles = self.study.split.roles
+        if fit.outer < 0:
+            seen = roles["role"].eq(TRAIN)
+        else:
+            seen = roles["repeat"].eq(repeat) & roles["fold"].eq(fit.outer) & roles["role"].isin([TRAIN, HELD_OUT])
+        images = self.study.split.images
+        return images[images["image_id"].isin(roles.loc[seen, "image_id"])].reset_index(drop=True)
 
 
 def open_evaluation(settings: NestedCommand, candidates: dict[str, NestedCommand], *, plain: Mapping[str, Any],
@@ -98,6 +111,9 @@ def refuse_settings(settings: NestedCommand, candidates: Mapping[str, NestedComm
     """Refuse what can be refused before anything is read."""
     if settings.fallback not in FALLBACKS:
         raise ConfigError(f"fallback={settings.fallback} is not known; use one of {', '.join(FALLBACKS)}.")
+    if settings.split.bootstrap:
+        raise ConfigError("split.bootstrap=true has no effect here: a nested evaluation trains on each group once. Use "
+                          "split.repeats=3 for outer repeats, or leave it out.")
     if settings.inner.folds < 2:
         raise ConfigError(f"inner.folds={settings.inner.folds} must be 2 or more.")
     if not 0 <= settings.inner.calibration_share < 1:

@@ -63,7 +63,7 @@ def fitted(evaluation: Evaluation, repeat: int, fit: FitPlan, candidate: str, *,
             plain = replace(settings, calibration=type(settings.calibration)())
             fallback = NetworkPipeline(candidate, plain, labels=study.labels, masks=masks, repeat=repeat, out=folder,
                                        run_id=key.run_id, progress=progress)
-        outcome = run_fit(fit, pipeline, study.split.images, fallback=fallback,
+        outcome = run_fit(fit, pipeline, evaluation.rows(repeat, fit), fallback=fallback,
                           unfit=missing_class(masks, study.labels.names, calibrates=pipeline.calibrates))
         write_outcome(folder, outcome)
     return outcome

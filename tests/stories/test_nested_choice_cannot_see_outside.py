@@ -6,7 +6,7 @@ import hashlib
 import shutil
 import subprocess
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import cv2
@@ -102,6 +102,49 @@ def test_a_nested_evaluation_counts_its_fits_and_judges_each_group_once(
     shutil.copytree(run.home / "report", run.home.with_name("other-1") / "report")
     nested.report(run, {0: result})
     assert "EXPLORATORY: 1 other" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.filterwarnings("ignore::segcv.errors.SegcvWarning")          # strips this small lack rare classes
+@pytest.mark.parametrize("split", [
+    SplitSettings(name="group_kfold", folds=2, repeats=2, max_per_group=1),
+    SplitSettings(name="time", folds=2),
+])
+def test_outer_repeats_and_rolling_origin_run_to_the_report(
+        split: SplitSettings, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """Every fit from end to end. Outer repeats judge each of 6 strips once a repeat and are averaged by strip; with
+    max_per_group=1 the ledger counts one image of a training group and both of a held-out one. Rolling origin trains
+    on strips before the first held-out one only (one strip a day), inside as well as in the refit."""
+    table = write_flight_strips(tmp_path / "data", strips=6, patches=2, size=24)
+    rows = pd.read_csv(table, dtype="str")
+    rows.assign(time="2023-04-0" + (rows["group_id"].str[-2:].astype(int) + 1).astype(str)).to_csv(table, index=False)
+    alone = replace(settings(table, tmp_path), split=split, calibration=CalibrationSettings(),
+                    inner=InnerSettings(folds=2, calibration_share=0))
+    run = open_evaluation(alone, {"a": alone}, plain={"a": asdict(alone)})
+    for repeat, plan in run.plans.items():
+        for fold in plan.folds:
+            for fit in fold.inner:
+                fitted(run, repeat, fit, "a")
+            fitted(run, repeat, fold.final, choice_of(run, repeat, fold.outer))
+
+    results = {repeat: result_of(run, repeat) for repeat in run.plans}
+    for repeat, result in results.items():
+        nested.write_runs(run, repeat, result)
+    nested.report(run, results)
+
+    told = capsys.readouterr().out
+    ledger = pd.read_parquet(run.home / "ledger.parquet")
+    assert len(ledger.groupby("fit_id")) == len(results) * 2 * (2 * 1 + 1)
+    assert len(list((run.home / "runs").glob("*/repeat-*/fold-*/seed-0/scores.parquet"))) == 2 * len(results)
+    outside = ledger[ledger["role"].eq("O")]
+    if split.repeats == 2:
+        by_group = pd.DataFrame([(group, 1 - float(loss)) for result in results.values()
+                                 for (_, group), loss in result.losses.items()]).groupby(0)[1]
+        assert (by_group.size() == 2).all() and len(by_group) == 6
+        assert f"on a new group: {by_group.mean().mean():.3f} " in told
+        assert set(ledger.loc[ledger["role"].eq("B"), "rows"]) == {1} and set(outside["rows"]) == {2}
+    else:
+        inside = ledger[ledger["role"].ne("O")].groupby("outer")["group_id"].max()
+        assert (inside < outside.groupby("outer")["group_id"].min()).all()
 
 
 def test_the_command_makes_its_fits_in_processes_of_their_own(tmp_path: Path):
