@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from segcv.config import command, progress_bar, typed
 from segcv.errors import ConfigError, RunError
-from segcv.settings import TARGETS, AggregateCommand, PlanCommand
+from segcv.report_settings import AggregateCommand, PlanCommand
+from segcv.settings import TARGETS
 
 if TYPE_CHECKING:
     import pandas as pd

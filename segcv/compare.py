@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from segcv.config import command
 from segcv.errors import ConfigError, ScoreError
-from segcv.settings import TARGETS, CompareCommand
+from segcv.report_settings import CompareCommand
+from segcv.settings import TARGETS
 
 if TYPE_CHECKING:
     import pandas as pd

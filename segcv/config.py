@@ -23,16 +23,14 @@ from omegaconf.errors import OmegaConfBaseException
 
 from segcv.errors import ConfigError, SegcvError, SegcvWarning
 from segcv.overrides import as_meant, refusal_of_error, refusal_of_typed
+from segcv.report_settings import AggregateCommand, CompareCommand, GalleryCommand, PlanCommand
 from segcv.settings import (
-    AggregateCommand,
     AuditCommand,
-    CompareCommand,
     ConvertCommand,
     DoctorCommand,
     EvaluateCommand,
     FinalCommand,
     NestedCommand,
-    PlanCommand,
     PredictCommand,
     ServingCommand,
     SplitCommand,
@@ -51,6 +49,7 @@ _COMMANDS: dict[str, type] = {
     "doctor": DoctorCommand,
     "evaluate": EvaluateCommand,
     "fit_final": FinalCommand,
+    "gallery": GalleryCommand,
     "nested": NestedCommand,
     "plan": PlanCommand,
     "predict": PredictCommand,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from segcv.config import command
 from segcv.errors import ConfigError
-from segcv.settings import PlanCommand
+from segcv.report_settings import PlanCommand
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -44,6 +44,7 @@ COMMANDS = {
     "doctor",
     "evaluate",
     "fit_final",
+    "gallery",
     "nested",
     "plan",
     "predict",
@@ -51,13 +52,14 @@ COMMANDS = {
     "sweep",
     "train",
 }
-SHARED_FILES = {"errors", "settings", "overrides", "config"}       # beside the commands; rooms see only what ROOMS says
+SHARED_FILES = {"errors", "settings", "report_settings", "overrides", "config"}     # rooms see only what ROOMS says
 OWNERS = {                      # outside library -> the only places that import it
     "hydra": {"config", "overrides", "hydra_plugins"} | COMMANDS,
     "omegaconf": {"config", "overrides", "hydra_plugins"} | COMMANDS,
     "submitit": {"launching"},
     "ray": {"launching"},
-    "rich": {"launching"},
+    "rich": {"launching", "aggregate"},
+    "fiftyone": {"sweeps"},
     "torch": {"training", "prediction", "tracking"},      # in tracking: its writer of TensorBoard files
     "mlflow": {"tracking"},
     "wandb": {"tracking"},

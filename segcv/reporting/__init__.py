@@ -6,6 +6,7 @@
 from segcv.reporting.answer import SECOND_READER
 from segcv.reporting.comparison_report import ComparisonEvidence, changed_images, pair_name, write_comparison
 from segcv.reporting.evidence import Evidence
+from segcv.reporting.gallery_page import GalleryEvidence, write_gallery
 from segcv.reporting.html import html_page
 from segcv.reporting.markdown import escaped, page
 from segcv.reporting.nested_report import NestedEvidence, write_nested_report
@@ -29,7 +30,8 @@ from segcv.reporting.writing import REPORT, SUMMARY, summary_json, write_report
 
 __all__ = [
     "REPORT", "RESULT_SECTIONS", "SECOND_READER", "SECTIONS", "SUMMARY", "Block", "Bullets", "Cell", "Commands",
-    "ComparisonEvidence", "Evidence", "Facts", "Figure", "Gallery", "Headline", "NestedEvidence", "Paragraph",
-    "Picture", "Section", "Table", "cell_text", "changed_images", "escaped", "estimate_text", "html_page", "page",
-    "pair_name", "report_sections", "summary_json", "write_comparison", "write_nested_report", "write_report",
+    "ComparisonEvidence", "Evidence", "Facts", "Figure", "Gallery", "GalleryEvidence", "Headline", "NestedEvidence",
+    "Paragraph", "Picture", "Section", "Table", "cell_text", "changed_images", "escaped", "estimate_text",
+    "html_page", "page", "pair_name", "report_sections", "summary_json", "write_comparison", "write_gallery",
+    "write_nested_report", "write_report",
 ]

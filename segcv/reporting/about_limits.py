@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pandas as pd
+
 from segcv.reporting.evidence import Evidence
 from segcv.reporting.figures import confusion_figure
 from segcv.reporting.frames import frame_table
 from segcv.reporting.numbers import estimate_text, score_text
-from segcv.reporting.section import Block, Bullets, Commands, Format, Gallery, Paragraph, Section
+from segcv.reporting.section import Block, Bullets, Commands, Format, Gallery, Paragraph, Section, Table
 from segcv.reporting.sentences import say
 from segcv.statistics import Summary
 
@@ -36,13 +38,18 @@ def labels(evidence: Evidence) -> Section:
     found = evidence.suspects
     if found is None or found.empty:
         return Section(say("labels"), (Paragraph(say("no_suspects" if found is not None else "suspects_unknown")),))
-    numbers: dict[str, Format] = {"fold": "count", "score": "score", "sure": "number", "specks": "number",
-                                  "ragged": "number"}
     return Section(say("labels"), (
         Paragraph(say("suspects_read", images=len(found))),
-        frame_table(found, name="relabel", title=say("suspects"), why=say("why_one_image"), formats=numbers),
+        suspects_table(found),
         Paragraph(say("suspects_next")),
         Commands(("python -m segcv.aggregate report.exclude=relabel.csv",))))
+
+
+def suspects_table(found: pd.DataFrame) -> Table:
+    """The images whose truth looks wrong, with what speaks for it."""
+    numbers: dict[str, Format] = {"fold": "count", "score": "score", "sure": "number", "specks": "number",
+                                  "ragged": "number"}
+    return frame_table(found, name="relabel", title=say("suspects"), why=say("why_one_image"), formats=numbers)
 
 
 def limits(evidence: Evidence) -> Section:

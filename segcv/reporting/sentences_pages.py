@@ -28,6 +28,10 @@ PAGES: dict[str, str] = {
     "compare_images": "Images that changed most: {pair}",
     "compare_tests": "The tests, and how to read them",
     "compare_results": "{first} against {second}, by fold: {verdict}. Mean difference {value}.",
+    # gallery
+    "gallery_title": "Pictures: {name}",
+    "gallery_of": "{runs} runs, {images} scored images, mean score {score} (one observation of these images; what to "
+                  "expect of new groups, and how sure that is, is in the report of aggregate).",
     # nested
     "nested_title": "Nested evaluation: {name}",
     "nested_answer": "What to expect of the whole recipe",

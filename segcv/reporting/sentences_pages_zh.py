@@ -25,6 +25,10 @@ PAGES: dict[str, str] = {
     "compare_images": "变化最大的图像：{pair}",
     "compare_tests": "检验及其解读",
     "compare_results": "{first} 对 {second}，按折比较：{verdict}。平均差为 {value}。",
+    # gallery
+    "gallery_title": "图片：{name}",
+    "gallery_of": "{runs} 次运行，{images} 幅参与评分的图像，平均得分 {score}（这只是对这些图像的一次观测；"
+                  "对新组的预期以及有多大把握，见 aggregate 的报告）。",
     # nested
     "nested_title": "嵌套评估：{name}",
     "nested_answer": "整个训练方案的预期表现",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from segcv.errors import RunError
-from segcv.runs import RunRecord, find_failures, find_runs
+from segcv.runs import RECORD, RunRecord, find_failures, find_runs
 from segcv.tables import read_json
 
 Sweep = list[RunRecord]
@@ -74,6 +74,22 @@ def named_sweep(runs: Path, name: str) -> Sweep:
     if of_set is None:
         return chosen_sweep(runs, candidate=name)[0]
     return chosen_sweep(runs, candidate=of_set.candidate, config_id=of_set.config_id)[0]
+
+
+def named_run(runs: Path, name: str) -> tuple[Path, RunRecord]:
+    """One finished run and the folder its id is below; `name` is its id below `runs`, or its folder.
+
+    Raises:
+        RunError: there is no finished run of that name.
+    """
+    for folder in (runs / name, Path(name)):
+        if (folder / RECORD).is_file():
+            record = RunRecord.read(folder)
+            return folder.absolute().parents[len(Path(record.run_id).parts) - 1], record
+    there = [record.run_id for record in find_runs(runs)]
+    shown = "".join(f"\n  {run_id}" for run_id in there[:10])
+    raise RunError(f"run={name} is neither a run below {runs} nor a run's folder. "
+                   f"{'There are:' + shown if there else 'There is none; start with: ' + START}")
 
 
 def several(wanted: dict[str, Sweep], runs: Path) -> str:
