@@ -107,6 +107,7 @@ class OptimSettings:
 class AugmentSettings:
     pipeline: Any = "light"              # none, light, geometric, or a list of {name: HorizontalFlip, p: 0.5}
     crop: int | None = None              # side of the training crop in px; null: whole images
+    foreground: float = 0.0              # share of the crops around a pixel of a class drawn evenly from the mask
     mixup: float | None = None           # alpha of MixUp inside the batch, such as 0.2; null: none
     cutmix: float | None = None          # alpha of CutMix inside the batch, such as 1
     mix_share: float = 0.5               # of the batches that are mixed, where one of the two is on

@@ -289,6 +289,10 @@ def refuse_settings(settings: TrainCommand) -> None:
             raise ConfigError(f"optim.{name}={number} is not a number to train with.")
     if settings.augment.crop is not None and settings.augment.crop < 1:
         raise ConfigError(f"augment.crop={settings.augment.crop} must be 1 px or more, or null for whole images.")
+    if settings.augment.foreground:
+        from segcv.training import Cropping
+
+        Cropping(settings.augment.crop, foreground=settings.augment.foreground, void=255)
     if not settings.cache_gb >= 0:
         raise ConfigError(f"cache_gb={settings.cache_gb} must be 0 (decode images whenever they are read) or more.")
     if trainer.stopping not in ("fixed", "early"):

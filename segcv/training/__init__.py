@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from segcv.training.augment import PIPELINES, Augmentation
 from segcv.training.calibration import CALIBRATIONS, THRESHOLDS, Calibration, CalibrationImages
+from segcv.training.cropping import Cropping
 from segcv.training.data import NetworkInput
 from segcv.training.determinism import chosen_device, chosen_precision, environment, pinned
 from segcv.training.loader_audit import LoaderAudit, audit_loader
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CALIBRATIONS", "CHECKPOINT", "LOSSES", "MODELS", "PIPELINES", "SCHEDULES", "THRESHOLDS", "WEIGHTINGS",
-    "Augmentation", "Calibration", "CalibrationImages", "EpochInfo", "EpochSampler", "Fit", "LoaderAudit", "Look",
-    "Mixing", "ModelChoice", "Network", "NetworkInput", "SavedModel", "ScoreMetric", "Seeds", "StepInfo",
+    "Augmentation", "Calibration", "CalibrationImages", "Cropping", "EpochInfo", "EpochSampler", "Fit", "LoaderAudit",
+    "Look", "Mixing", "ModelChoice", "Network", "NetworkInput", "SavedModel", "ScoreMetric", "Seeds", "StepInfo",
     "Stopping", "audit_loader", "build_loss", "build_model", "chosen_device", "chosen_precision", "class_weights",
     "environment", "fit", "learning_rate", "load_model", "next_multiple", "padded", "pinned", "read_calibration",
     "require_weights", "run_seeds", "save_model", "write_calibration",

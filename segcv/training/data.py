@@ -18,7 +18,8 @@ from segcv.errors import MaskError, SegcvError, TrainingError
 from segcv.pixels import Decoded, LabelMap, Preprocessing, read_image, valid_pixels
 from segcv.tables import TRAIN, stream
 from segcv.training.augment import Augmentation
-from segcv.training.windows import next_multiple, padded, random_corner
+from segcv.training.cropping import Cropping
+from segcv.training.windows import next_multiple, padded
 
 Pair = tuple[NDArray[Any], NDArray[Any]]         # image H x W x bands, truth H x W
 
@@ -95,18 +96,18 @@ def pair_reader(labels: LabelMap, preprocessing: Preprocessing, *, max_pixels: i
 class TrainingImages(Dataset[Sample | SegcvError]):
     """Item (epoch, position): the image at this position of the rows, as this epoch sees it.
 
-    A window of `crop` px where that is given, else the whole image; grown to a multiple of `stride`, the image by its
+    A window where `cropping` has them, else the whole image; grown to a multiple of `stride`, the image by its
     mirror, the truth by void. Nothing is drawn that depends on the worker, the batch, or an earlier item. A refusal is
     returned, not raised: a worker process would bury its message in a traceback. The loop raises it.
     """
 
     def __init__(self, rows: pd.DataFrame, *, read: Callable[[Path, Path], Pair], preprocessing: Preprocessing,
-                 augmentation: Augmentation, crop: int | None, stride: int, void: int, root: int) -> None:
+                 augmentation: Augmentation, cropping: Cropping, stride: int, root: int) -> None:
         self.ids, self.copies = rows["image_id"].tolist(), rows["copy"].tolist()
         self.paths = [(Path(image), Path(mask)) for image, mask in zip(rows["image_path"], rows["mask_path"],
                                                                        strict=True)]
         self.read, self.preprocessing, self.augmentation = read, preprocessing, augmentation
-        self.crop, self.stride, self.void, self.root = crop, stride, void, root
+        self.cropping, self.stride, self.void, self.root = cropping, stride, cropping.void, root
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -127,12 +128,11 @@ class TrainingImages(Dataset[Sample | SegcvError]):
         view = (epoch, image_id, copy) if copy else (epoch, image_id)
         image, truth = self.read(*self.paths[position])
         height, width = truth.shape
-        if self.crop is not None:
+        if self.cropping.side is not None:
             rng = np.random.default_rng(stream(self.root, "crop", *view))
-            top, left = random_corner(height, width, side=self.crop, rng=rng)
-            window = np.s_[top:top + self.crop, left:left + self.crop]
+            window = self.cropping.window(image_id, truth, rng=rng)
             image, truth = image[window], truth[window]
-            height, width = self.crop, self.crop
+            height, width = self.cropping.side, self.cropping.side
         if self.augmentation.steps:              # a transform may write into what it is given
             image, truth = image.copy(), truth.copy()
         nodata = nodata_pixels(image, self.preprocessing)

@@ -22,6 +22,7 @@ from segcv.tables import HISTORY, fingerprint, stream
 from segcv.training.augment import Augmentation, Step
 from segcv.training.averaging import MovingAverage
 from segcv.training.checkpoints import FitState, Parts, load_checkpoint, save_checkpoint
+from segcv.training.cropping import Cropping
 from segcv.training.data import NetworkInput, TrainingImages, pair_reader, training_rows
 from segcv.training.determinism import chosen_device, chosen_precision, pinned
 from segcv.training.feeding import Feed
@@ -83,7 +84,8 @@ class Fit:
 def fit(
     rows: pd.DataFrame, *, labels: LabelMap, preprocessing: Preprocessing, seeds: Seeds, out: Path,
     model: ModelChoice | None = None, loss: str = "cross_entropy+dice", class_weights: Sequence[float] | None = None,
-    augment: str | Sequence[Step] = "none", crop: int | None = None, mixing: Mixing | None = None,
+    augment: str | Sequence[Step] = "none", crop: int | None = None, foreground: float = 0.0,
+    mixing: Mixing | None = None,
     epochs: int = 50, batch_size: int = 8, lr: float = 1e-3, weight_decay: float = 1e-2, warmup: float = 0.1,
     schedule: str = "one_cycle", clip: float | None = None, stopping: Stopping | None = None,
     accumulate: int = 1, ema: float | None = None, freeze_encoder: int = 0,
@@ -97,6 +99,7 @@ def fit(
     It sees these rows (image_id, image_path, mask_path) and no others; their order does not matter. AdamW with the
     peak rate `lr`; `warmup` is a share of all steps; gradients are cut to the norm `clip` where that is given. A batch
     without a labelled pixel is skipped and counted. `class_weights` has one per class (see the function of this name).
+    Of windows of `crop` px, the share `foreground` shows a drawn class (see Cropping).
     `precision` is fp32, bf16, fp16 or auto. With `stopping`, the weights are those of the best epoch on its inner rows.
     `decoded` (images that need not be decoded), `workers` (processes that make batches; 0: a thread), `watch` and
     `checkpoint_steps` do not change the result; `threads`, `device`, `precision` and `channels_last` do.
@@ -119,6 +122,7 @@ def fit(
         refuse_overlap(stopping, rows)
     table = training_rows(rows)
     compute_loss = build_loss(loss)
+    cropping = Cropping(crop, foreground=foreground, void=labels.void)
     augmentation = Augmentation(augment, bands=bands, dtype=preprocessing.dtype, void=labels.void, side=crop)
     sampler = EpochSampler(len(table), batch_size=batch_size * accumulate, root=seeds.order)
     steps = epochs * len(sampler)
@@ -127,6 +131,7 @@ def fit(
     belongs_to = {
         "config_id": config_id, "model": choice.to_json(), "bands": bands, "classes": labels.n_classes, "loss": loss,
         "class_weights": weights.tolist(), "augment": [dict(step) for step in augmentation.steps], "crop": crop,
+        "foreground": foreground,
         "epochs": epochs, "batch_size": batch_size, "lr": lr, "weight_decay": weight_decay, "warmup": warmup,
         "schedule": schedule, "clip": clip, "precision": precision, "channels_last": channels_last, "threads": threads,
         "mixing": asdict(mixing), "accumulate": accumulate, "ema": ema, "freeze_encoder": freeze_encoder,
@@ -153,8 +158,8 @@ def fit(
             state = load_checkpoint(out / CHECKPOINT, parts, belongs_to=belongs_to, device=place)
 
         read = pair_reader(labels, preprocessing, max_pixels=max_pixels, decoded=decoded)
-        images = TrainingImages(table, read=read, preprocessing=preprocessing, augmentation=augmentation, crop=crop,
-                                stride=network.stride, void=labels.void, root=seeds.augment)
+        images = TrainingImages(table, read=read, preprocessing=preprocessing, augmentation=augmentation,
+                                cropping=cropping, stride=network.stride, root=seeds.augment)
         feed = stack.enter_context(Feed(images, sampler, epoch=state.epoch, start=state.batch, epochs=epochs,
                                         workers=workers, pin=place.type == "cuda"))
         to_input = NetworkInput(preprocessing, device=place, channels_last=channels_last)

@@ -28,3 +28,11 @@ def next_multiple(pixels: int, stride: int) -> int:
 def random_corner(height: int, width: int, *, side: int, rng: np.random.Generator) -> tuple[int, int]:
     """Upper left corner of a square window of `side` px, every position alike; 0 along an axis that is shorter."""
     return int(rng.integers(max(1, height - side + 1))), int(rng.integers(max(1, width - side + 1)))
+
+
+def corner_around(row: int, column: int, height: int, width: int, *, side: int,
+                  rng: np.random.Generator) -> tuple[int, int]:
+    """Upper left corner of a square window of `side` px that holds the pixel; every such window in the image alike."""
+    top, left = (int(rng.integers(max(0, place - side + 1), max(0, min(place, length - side)) + 1))
+                 for place, length in ((row, height), (column, width)))
+    return top, left

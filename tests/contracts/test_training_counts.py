@@ -15,6 +15,7 @@ from segcv.splits import cut_roles
 from segcv.statistics import scored_images, trivial_baseline
 from segcv.training import Fit, fit, run_seeds
 from segcv.training.augment import Augmentation
+from segcv.training.cropping import Cropping
 from segcv.training.data import TrainingImages, pair_reader, training_rows
 
 COUNTS = [2, 1, 3, 1]
@@ -62,7 +63,8 @@ def test_copies_of_an_image_are_cut_anew_and_the_first_as_it_was(rows):
 
     def windows(table: pd.DataFrame) -> list[np.ndarray]:
         images = TrainingImages(training_rows(table), read=pair_reader(labels, preprocessing, max_pixels=10**6),
-                                preprocessing=preprocessing, crop=8, stride=1, void=255, root=0,
+                                preprocessing=preprocessing, stride=1, root=0,
+                                cropping=Cropping(8, foreground=0, void=255),
                                 augmentation=Augmentation("none", bands=3, dtype="uint8", void=255, side=8))
         return [images.sample(0, position).image for position in range(len(images))]
 

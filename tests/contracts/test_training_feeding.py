@@ -13,6 +13,7 @@ from tiny_images import write_squares
 from segcv.errors import MaskError
 from segcv.pixels import fit_preprocessing, label_map, write_mask
 from segcv.training.augment import Augmentation
+from segcv.training.cropping import Cropping
 from segcv.training.data import TrainingImages, pair_reader, training_rows
 from segcv.training.feeding import Feed
 from segcv.training.seeds import EpochSampler
@@ -24,7 +25,8 @@ def fed(rows, *, workers: int, epoch: int = 0, start: int = 0, epochs: int = 3) 
     preprocessing = fit_preprocessing(rows)
     images = TrainingImages(
         training_rows(rows), read=pair_reader(LABELS, preprocessing, max_pixels=10**6), preprocessing=preprocessing,
-        augmentation=Augmentation("light", bands=3, dtype="uint8", void=255), crop=16, stride=8, void=255, root=1)
+        augmentation=Augmentation("light", bands=3, dtype="uint8", void=255),
+        cropping=Cropping(16, foreground=0, void=255), stride=8, root=1)
     return Feed(images, EpochSampler(len(images), batch_size=2, root=1), epoch=epoch, start=start, epochs=epochs,
                 workers=workers, pin=False)
 

@@ -159,6 +159,8 @@ def test_images_of_two_sizes_need_windows(rows, tmp_path):
 
 @pytest.mark.parametrize(("changed", "says"), [
     ({"crop": 30}, "crop=30 is not a multiple of 8, which unet_small needs. Use crop=32"),
+    ({"foreground": 0.5}, r"augment.foreground=0.5 has no effect without windows: set augment.crop=PIXELS"),
+    ({"foreground": 1.5, "crop": 16}, "augment.foreground=1.5 is a share of the windows, from 0 to 1"),
     ({"epochs": 0}, "epochs=0 must be 1 or more"),
     ({"lr": 0.0}, "lr=0.0 must be above 0"),
     ({"precision": "fp16"}, "precision=fp16 needs a GPU"),
