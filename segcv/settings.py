@@ -6,26 +6,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from segcv.recipe_settings import (
-    AugmentSettings as AugmentSettings,
+    AugmentSettings,
+    LossSettings,
+    ModelSettings,
+    OptimSettings,
+    PredictionSettings,
+    SeedSettings,
+    TrainerSettings,
 )
-from segcv.recipe_settings import (
-    LossSettings as LossSettings,
-)
-from segcv.recipe_settings import (
-    ModelSettings as ModelSettings,
-)
-from segcv.recipe_settings import (
-    OptimSettings as OptimSettings,
-)
-from segcv.recipe_settings import (
-    PredictionSettings as PredictionSettings,
-)
-from segcv.recipe_settings import (
-    SeedSettings as SeedSettings,
-)
-from segcv.recipe_settings import (
-    TrainerSettings as TrainerSettings,
-)
+
+__all__ = ["AugmentSettings", "LossSettings", "ModelSettings", "OptimSettings", "PredictionSettings", "SeedSettings",
+           "TrainerSettings"]            # those of a recipe are found here too
 
 TARGETS = ("equal_group", "equal_row", "group_pooled", "pooled")     # what the primary number weighs alike
 

@@ -52,7 +52,8 @@ COMMANDS = {
     "sweep",
     "train",
 }
-SHARED_FILES = {"errors", "settings", "report_settings", "overrides", "config"}     # rooms see only what ROOMS says
+# beside the commands; rooms see only what ROOMS says
+SHARED_FILES = {"errors", "settings", "recipe_settings", "report_settings", "overrides", "config"}
 OWNERS = {                      # outside library -> the only places that import it
     "hydra": {"config", "overrides", "hydra_plugins"} | COMMANDS,
     "omegaconf": {"config", "overrides", "hydra_plugins"} | COMMANDS,
