@@ -54,6 +54,7 @@ def refuse_settings(settings: AuditCommand) -> None:
 def gathered(settings: AuditCommand) -> tuple[Facts, list[str], dict[str, object]]:
     """The Facts, the lines that say what was looked at, and the summary of the data."""
     from segcv.leakage import Facts, facts_of, read_ledger, read_ledgers, read_runs
+    from segcv.study import declared_levels
 
     only_ledger = names_ledger(settings)
     ledger = read_ledger(Path(str(settings.roles))) if only_ledger else None
@@ -72,7 +73,7 @@ def gathered(settings: AuditCommand) -> tuple[Facts, list[str], dict[str, object
         ledger=ledger, runs=runs, class_names=data.labels.names, group_column=settings.group.column,
         locked_groups=tuple(cut.get("locked_groups", ())), max_distance=settings.group.near_duplicates,
         georeferences=data.georeferences, turns=settings.group.turns, overlaps=settings.group.overlaps,
-        declared_levels=tuple(settings.group.levels))
+        declared_levels=declared_levels(settings.group))
     groups = data.images["group_id"]
     grouped = f"{groups[groups.ne('')].nunique()} groups" if groups.ne("").any() else "no groups given"
     sides = (f"{len(folds)} folds from {folds.origin}" if folds is not None else

@@ -59,12 +59,14 @@ class GroupSettings:
     """What must never be split: a column, else a pattern in the file name, else near-duplicates, else alone."""
 
     column: str = "group_id"
-    pattern: str | None = None           # a ready name (tiles, frames, ...) or a regular expression
+    pattern: str | None = "auto"         # a ready name (tiles, frames, ...), a regular expression, null; auto: see conf
     near_duplicates: int | None = 5      # largest Hamming distance of 64-bit perceptual hashes; null: not looked for
     turns: bool = True                   # near-duplicates also among flipped and turned copies
     overlaps: str | None = "landmarks"   # shared ground: blocks (equal pixels), landmarks (also compressed), null
     ground: str | None = "auto"          # where images lie: columns, georeference, names; auto: the first of them; null
+    level: str | None = "auto"           # coarser id column that stays whole; auto: those named for one thing; null
     levels: list[str] = field(default_factory=list)      # coarser id columns that stay whole, fine to coarse
+    copies: str = "join"                 # images of equal pixels: join (one group), remove (all but one, counted)
     large_joins: str = "ask"             # look-alike groups that are above 1/folds together: ask, join, apart
 
 

@@ -102,7 +102,7 @@ def delivered_plan(settings: NestedCommand, study: Study) -> dict[int, NestedPla
 
 
 def _cuts(settings: NestedCommand, study: Study, repeat: int) -> tuple[InnerFolds, Halves]:
-    images, masks, seed = study.split.images, study.split.masks, stream(settings.split.seed, "nested", repeat)
+    images, masks, seed = study.split.used_images, study.split.masks, stream(settings.split.seed, "nested", repeat)
     return (balanced_inner_folds(images, masks, folds=settings.inner.folds, seed=seed, class_names=study.labels.names),
             drawn_halves(images, masks, share=settings.inner.calibration_share, seed=seed))
 

@@ -12,7 +12,9 @@ from segcv.groups.candidates import (
     proposed_pattern,
     rank_groupings,
 )
+from segcv.groups.given import given_groups
 from segcv.groups.hamming import diameter, hamming_components, hamming_matches, hamming_pairs
+from segcv.groups.levels import Levels, coarser_levels, names_an_entity
 from segcv.groups.looks import clusters, near_duplicate_pairs
 from segcv.groups.names import NAME_PATTERNS, name_groups
 from segcv.groups.overlaps import overlapping_pairs
@@ -25,8 +27,8 @@ from segcv.groups.places import (
 )
 
 __all__ = [
-    "AUTO", "NAME_PATTERNS", "Places", "assign_groups", "candidate_groupings", "clusters", "diameter",
-    "hamming_components", "hamming_matches", "hamming_pairs", "name_groups", "near_duplicate_pairs",
-    "near_duplicate_sensitivity", "overlapping_pairs", "places_by_columns", "places_by_georeference",
-    "places_by_names", "places_by_numbers", "proposed_pattern", "rank_groupings",
+    "AUTO", "NAME_PATTERNS", "Levels", "Places", "assign_groups", "candidate_groupings", "clusters", "coarser_levels",
+    "diameter", "given_groups", "hamming_components", "hamming_matches", "hamming_pairs", "name_groups",
+    "names_an_entity", "near_duplicate_pairs", "near_duplicate_sensitivity", "overlapping_pairs", "places_by_columns",
+    "places_by_georeference", "places_by_names", "places_by_numbers", "proposed_pattern", "rank_groupings",
 ]

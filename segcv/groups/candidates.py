@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePosixPath
 
 import numpy as np
@@ -11,19 +11,20 @@ from numpy.typing import NDArray
 
 from segcv.errors import GroupError
 from segcv.groups.looks import clusters, near_duplicate_pairs
-from segcv.groups.names import NAME_PATTERNS, name_groups
+from segcv.groups.names import NAME_PATTERNS, PLACES, name_groups
 
 AUTO = "auto"
 LEAST_MATCHED = 0.9                       # of the names, for a pattern to be proposed
 LEAST_SIZE = 2.0                          # images per group, on average
 DISTANCES = (3, 5, 8)                     # bits at which near-duplicates are counted
-_TRIED = ("roboflow", "augmented", "tiles", "frames")      # the most particular first
+_TRIED = ("roboflow", "augmented", "tiles", "numbered", "frames")      # the most particular first
 
 
-def proposed_pattern(image_ids: pd.Series) -> str | None:
-    """The ready name pattern that the names speak for, or None.
+def proposed_pattern(image_ids: pd.Series, *, without: Collection[str] = ()) -> str | None:
+    """The ready name pattern that the names speak for, but none of `without`; or None.
 
-    It matches nine in ten names, and tells at least two groups with two images on average.
+    It matches nine in ten names, and tells at least two groups with two images on average, which are not called
+    train, val or test.
 
     >>> proposed_pattern(pd.Series(["clipA_001", "clipA_002", "clipB_001", "clipB_002"]))
     'frames'
@@ -31,10 +32,13 @@ def proposed_pattern(image_ids: pd.Series) -> str | None:
     True
     """
     for pattern in _TRIED:
+        if pattern in without:
+            continue
         told = _told(image_ids, pattern)
         matched = told.ne("")
         groups = told[matched].nunique()
-        if matched.mean() >= LEAST_MATCHED and 2 <= groups <= matched.sum() / LEAST_SIZE:
+        if matched.mean() >= LEAST_MATCHED and 2 <= groups <= matched.sum() / LEAST_SIZE and not (
+                set(told[matched].str.lower()) <= PLACES):
             return pattern
     return None
 

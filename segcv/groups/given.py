@@ -38,6 +38,13 @@ def given_labels(rows: pd.DataFrame, pattern: str | None, levels: Sequence[str])
     return group.tolist(), evidence.tolist()
 
 
+def given_groups(images: pd.DataFrame, *, pattern: str | None, levels: Sequence[str]) -> pd.Series:
+    """The group of each image that is given ("" for none), as `assign_groups` takes it; nothing is warned."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SegcvWarning)
+        return pd.Series(given_labels(images, pattern, levels)[0], index=images.index, dtype=object)
+
+
 def free_name(name: str, used: set[str], prefix: str) -> str:
     """`name`, with `prefix` as often as another group already has that name."""
     while name in used:

@@ -22,10 +22,11 @@ NAME_PATTERNS: dict[str, str] = {      # read without regard to upper and lower 
     "tiles": rf"^(?P<source>.*?)[_-](?:{_TILE})(?:[_-](?:w|h|s|size)?\d+)*$",      # scene_x512_y1024, scene_r03_c07
     "augmented": rf"^(?P<source>.+?)(?:[_-](?:{_COPY}))+$",                        # cell_flip, cell_rot90, cell_aug1
     "roboflow": r"^(?P<source>.+?)_(?:jpe?g|png|bmp|tiff?|webp)\.rf\.[0-9a-z]{20,}$",      # IMG_1_jpg.rf.<32 hex>
+    "numbered": r"^(?P<source>.*?)[_-]?\d+[_-]\d+$",                               # site_3_07, clip_0001_0042
     "frames": r"^(?P<source>.*?)[_-]?(?:frame|frm|img|image|f)?[_-]?(?P<frame>\d+)$",      # clip21_frame_0003
 }
 
-_PLACES = frozenset({"images", "image", "imgs", "img", "train", "training", "trainval", "val", "valid", "validation",
+PLACES = frozenset({"images", "image", "imgs", "img", "train", "training", "trainval", "val", "valid", "validation",
                      "test", "testing"})      # folders that sort images and say nothing of where they come from
 
 
@@ -87,4 +88,4 @@ def _compiled(pattern: str) -> tuple[re.Pattern[str], str | int]:
 
 def _without_places(image_id: str) -> str:
     *folders, name = image_id.split("/")
-    return "/".join([part for part in folders if part.lower() not in _PLACES] + [name])
+    return "/".join([part for part in folders if part.lower() not in PLACES] + [name])

@@ -7,17 +7,13 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from segcv.groups import names_an_entity
 from segcv.leakage.facts import Codes, Facts, codes_of, whole_in_a_group
 from segcv.leakage.finding import FAIL, NOTE, WARN, Finding
 from segcv.leakage.touched import Touched, touched_by_code
 from segcv.leakage.words import pair_texts, share_text, some, where_text
 
 NAME = "groups_whole"
-# columns that name one thing out in the world; its images are never independent
-ENTITIES = frozenset({
-    "patient", "subject", "person", "animal", "specimen", "case", "study", "series", "volume", "slide", "sample",
-    "source", "scene", "sequence", "video", "clip", "strip", "flight", "field", "plot", "parcel", "image", "session",
-})
 WHY = ("Images of one group look alike beyond what they share with new ones: a model that has seen the group is graded "
        "on what it knows, and the score is too high for a new group.")
 
@@ -94,8 +90,7 @@ def _how(images: pd.DataFrame) -> str:
 
 def _meant(column: str) -> str | None:
     """Fail where a column's name says that it names one thing in the world, warn for other ids, None for the rest."""
-    stem = column.lower().removesuffix("_id").removesuffix("_name")
-    if stem in ENTITIES:
+    if names_an_entity(column):
         return FAIL
     return WARN if column.lower().endswith("_id") else None
 

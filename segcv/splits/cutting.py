@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -21,19 +21,20 @@ from segcv.tables import EXCLUDED, HELD_OUT, ROLES, TRAIN, stream
 
 SHOWN = 5
 TRIES = 20        # cuts tried until a repeat has folds that no earlier repeat has
-LOCKED, CAP = "locked cohort", "cap"      # reasons for which an image is excluded
+LOCKED, CAP, COPY = "locked cohort", "cap", "exact copy"      # reasons for which an image is excluded
 FIRST_BY_TIME = "time"
 TIMED = frozenset({"time_column"})
 
 
 def cut_roles(images: pd.DataFrame, masks: pd.DataFrame | None, *, splitter: str, folds: int | None, repeats: int,
               seed: int, locked_groups: Sequence[str] = (), max_per_group: int | None = None,
-              first_by: str | None = None, bootstrap: bool = False, choices: Choices | None = None,
-              class_names: Sequence[str] = ()) -> pd.DataFrame:
+              first_by: str | None = None, bootstrap: bool = False, copies: Collection[str] = (),
+              choices: Choices | None = None, class_names: Sequence[str] = ()) -> pd.DataFrame:
     """The roles of every image in every fold of every repeat (ROLES), sorted by repeat, fold and image id.
 
     `splitter` is a name in SPLITTERS. Repeat r is cut with its own stream of chance, so more repeats leave the first
-    ones as they are. Images of `locked_groups` are excluded in every fold; of each group at most `max_per_group`
+    ones as they are. Images of `locked_groups` are excluded in every fold, and so are `copies`, ids of images that are
+    there twice; of each group at most `max_per_group`
     images train, the same in all folds of a repeat, all of them are tested: chosen at random, or with
     `first_by="time"` the first in time. With `bootstrap` all repeats hold out what the first does, and the training
     groups of each fold are drawn anew with replacement; `train_count` then says how often an image trains. Neither the
@@ -51,6 +52,7 @@ def cut_roles(images: pd.DataFrame, masks: pd.DataFrame | None, *, splitter: str
                   choices=choices)
     chosen = SPLITTERS[splitter]
     open_images = _without_locked(images, locked_groups)
+    open_images = open_images[~open_images["image_id"].isin(list(copies))].reset_index(drop=True)
     times = None if first_by is None else times_of(open_images, choices.time)
     parts: list[pd.DataFrame] = []
     seen: list[frozenset[frozenset[str]]] = []
@@ -68,7 +70,10 @@ def cut_roles(images: pd.DataFrame, masks: pd.DataFrame | None, *, splitter: str
         if bootstrap:
             cut = resampled_training(cut, rng=np.random.default_rng(stream(seed, "bootstrap", repeat)))
         parts.append(cut.assign(repeat=repeat))
-    roles = pd.concat([*parts, _locked_rows(images, locked_groups, parts)], ignore_index=True)
+    locked = images["group_id"].isin(list(locked_groups))
+    again = images["image_id"].isin(list(copies)) & ~locked
+    roles = pd.concat([*parts, _excluded_rows(images[locked], LOCKED, parts),
+                       _excluded_rows(images[again], COPY, parts)], ignore_index=True)
     if bootstrap:
         roles["train_count"] = roles["train_count"].fillna(0)
     roles = ROLES.check(roles, where="roles").sort_values(["repeat", "fold", "image_id"], ignore_index=True)
@@ -76,6 +81,8 @@ def cut_roles(images: pd.DataFrame, masks: pd.DataFrame | None, *, splitter: str
     if chosen.whole_groups:
         _warn_limits(open_images, masks, roles["fold"].nunique(), chosen.counts_folds,
                      dict(enumerate(class_names)))
+        _warn_few_groups(open_images, [*choices.balance_on, *([choices.stratify] if choices.stratify else [])],
+                         roles["fold"].nunique())
     return roles
 
 
@@ -134,14 +141,16 @@ def _capped(roles: pd.DataFrame, max_per_group: int | None, ids: pd.Series, time
     first = roles.drop_duplicates("image_id")
     place = rank[first["image_id"]].set_axis(first.index).groupby(first["group_id"]).rank(method="first")
     over = set(first.loc[place > max_per_group, "image_id"])
+    if not over:
+        warnings.warn(f"max_per_group={max_per_group} leaves out nothing: the largest group has "
+                      f"{int(first.groupby('group_id').size().max())} images.", SegcvWarning, stacklevel=3)
     capped = roles["role"].eq(TRAIN) & roles["image_id"].isin(over)
     return roles.assign(role=roles["role"].mask(capped, EXCLUDED), reason=roles["reason"].mask(capped, CAP))
 
 
-def _locked_rows(images: pd.DataFrame, locked_groups: Sequence[str], parts: list[pd.DataFrame]) -> pd.DataFrame:
-    locked = images.loc[images["group_id"].isin(list(locked_groups)), ["image_id", "group_id"]]
+def _excluded_rows(images: pd.DataFrame, reason: str, parts: list[pd.DataFrame]) -> pd.DataFrame:
     cells = pd.concat([part[["repeat", "fold"]].drop_duplicates() for part in parts])
-    return cells.merge(locked, how="cross").assign(role=EXCLUDED, reason=LOCKED)
+    return cells.merge(images[["image_id", "group_id"]], how="cross").assign(role=EXCLUDED, reason=reason)
 
 
 def _warn_limits(images: pd.DataFrame, masks: pd.DataFrame | None, folds: int, counts_folds: bool,
@@ -165,6 +174,19 @@ def _warn_limits(images: pd.DataFrame, masks: pd.DataFrame | None, folds: int, c
     if few and counts_folds:
         warnings.warn(f"classes in fewer groups than the {folds} folds: {'; '.join(few[:SHOWN])}{_more(few)}. In the "
                       "folds without them their score is undefined.", SegcvWarning, stacklevel=3)
+
+
+def _warn_few_groups(images: pd.DataFrame, columns: Sequence[str], folds: int) -> None:
+    """Say which values of the columns that folds are balanced on are in fewer groups than there are folds."""
+    few = []
+    for column in columns:
+        groups = images.groupby(images[column].astype("str"))["group_id"].nunique()
+        few += [f"{column}={value} in {count} group{'s' * (count > 1)}"
+                for value, count in groups.items() if count < folds]
+    if few:
+        warnings.warn(f"values in fewer groups than the {folds} folds: {'; '.join(few[:SHOWN])}{_more(few)}. Some "
+                      "folds hold none of them out, whatever the balance: their scores say nothing about it.",
+                      SegcvWarning, stacklevel=3)
 
 
 def _class(class_id: int, names: Mapping[int, str]) -> str:

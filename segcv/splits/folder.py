@@ -16,6 +16,7 @@ from segcv.splits.balance import balance_floor, balance_table, left_out
 from segcv.splits.checks import check_roles
 from segcv.splits.lists import write_lists
 from segcv.tables import (
+    EXCLUDED,
     IMAGE_PROFILE,
     MASK_PROFILE,
     ROLES,
@@ -56,6 +57,12 @@ class Split:
     def trained_elsewhere(self) -> bool:
         """Were these roles told by models made elsewhere, whose training images may be unknown?"""
         return bool(self.manifest.get("trained_elsewhere", False))
+
+    @property
+    def used_images(self) -> pd.DataFrame:
+        """The images that train or are held out in some fold, and not the copies and locked groups that never do."""
+        used = self.roles.loc[self.roles["role"].ne(EXCLUDED), "image_id"].unique()
+        return self.images[self.images["image_id"].isin(used)].reset_index(drop=True)
 
     @property
     def repeats(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from segcv.errors import SegcvWarning, SplitError
+from segcv.errors import GroupError, SegcvWarning, SplitError
 from segcv.pixels import LabelMap, Profile, changed_images, check_data, data_id
 from segcv.settings import TARGETS, DataSettings, GroupSettings, SplitSettings
 from segcv.splits import (
@@ -29,13 +30,15 @@ from segcv.splits import (
     times_text,
     write_split,
 )
-from segcv.study.grouping import grouped_images, rankings, sensitivity
+from segcv.study.choosing import chosen_groups
+from segcv.study.grouping import exact_copies, grouped_images, rankings, sensitivity
 from segcv.study.naming import data_name, given_groups, images_table, labels_of
 from segcv.study.shared_ground import Placed, placed_images, propose_blocks, refuse_ground
 from segcv.study.sheet import write_sheet
 from segcv.tables import Progress, fingerprint, make_once, quiet, replacing
 
 FROM_TABLE = "from_table"
+JOIN, REMOVE = "join", "remove"
 GROUPINGS, SENSITIVITY, SHEET, GROUND = "groupings.csv", "near_duplicates.csv", "groups.html", "ground.csv"
 
 
@@ -70,6 +73,7 @@ def open_study(data: DataSettings, group: GroupSettings, split: SplitSettings, *
         SegcvError: the data, the groups or the folds cannot be had, or a split that is there no longer fits the data.
     """
     _refuse_settings(split)
+    _refuse_copies(group, split)
     folder = split_folder(data, group, split, splits=splits)
     images = given_groups(images_table(data, cache=cache, workers=workers, progress=progress), group)
     made = make_once(folder, partial(_make, data=data, group=group, split=split, images=images, place=folder,
@@ -87,12 +91,14 @@ def _make(beside: Path, *, data: DataSettings, group: GroupSettings, split: Spli
         warnings.simplefilter("always", SegcvWarning)
         _refuse_columns(images, split)
         refuse_ground(images, group, split)
+        chosen = chosen_groups(images, group, split)
         labels = labels_of(data, images)
         profile = check_data(images, labels, bands=data.bands, nodata=data.nodata, max_pixels=data.max_pixels,
                              marks=group.overlaps, workers=max(1, workers), progress=progress)
+        copies = exact_copies(images, profile) if group.copies == REMOVE else {}
         placed = placed_images(images, profile.images, group, split)
-        grouped = grouped_images(images, profile, group, split, placed.overlaps)
-        roles = _roles(placed.on(grouped), profile, labels, split)
+        grouped = grouped_images(images, profile, chosen, split, placed.overlaps, copies)
+        roles = _roles(placed.on(grouped), profile, labels, split, copies)
         propose_blocks(placed.on(grouped), roles, split)
     ranked, sensitive = rankings(images, grouped, profile), sensitivity(profile, group)
     known = SPLITTERS.get(split.name)
@@ -118,13 +124,14 @@ def _make(beside: Path, *, data: DataSettings, group: GroupSettings, split: Spli
         warnings.warn(warning.message, warning.category, stacklevel=2)
 
 
-def _roles(images: pd.DataFrame, profile: Profile, labels: LabelMap, split: SplitSettings) -> pd.DataFrame:
+def _roles(images: pd.DataFrame, profile: Profile, labels: LabelMap, split: SplitSettings,
+           copies: Collection[str]) -> pd.DataFrame:
     if split.name == FROM_TABLE:
         assert split.table is not None
         return roles_from_table(Path(split.table), images)
     return cut_roles(images, profile.masks, splitter=split.name, folds=split.folds, repeats=split.repeats,
                      seed=split.seed, locked_groups=split.locked_groups, max_per_group=split.max_per_group,
-                     first_by=split.first_by, bootstrap=split.bootstrap,
+                     first_by=split.first_by, bootstrap=split.bootstrap, copies=copies,
                      class_names=labels.names, choices=choices_of(split))
 
 
@@ -177,6 +184,14 @@ def _refuse_settings(split: SplitSettings) -> None:
         if getattr(split, name) != getattr(said_there, name):
             raise SplitError(f"split.{name}={getattr(split, name)} has no effect with split=from_table: the table says "
                              "all of it. Leave it out.")
+
+
+def _refuse_copies(group: GroupSettings, split: SplitSettings) -> None:
+    if group.copies not in (JOIN, REMOVE):
+        raise GroupError(f"group.copies={group.copies} is not known; use {JOIN} or {REMOVE}.")
+    if group.copies == REMOVE and split.name == FROM_TABLE:
+        raise GroupError("group.copies=remove has no effect with split=from_table: the table says who trains. Take the "
+                         "copies out of it.")
 
 
 def _refuse_changed_files(saved: Split, images: pd.DataFrame) -> None:

@@ -28,6 +28,11 @@ class Data:
     georeferences: pd.DataFrame | None       # of GeoTIFFs, as the room pixels reads them; None where not looked for
 
 
+def declared_levels(group: GroupSettings) -> tuple[str, ...]:
+    """The columns that the settings say must stay whole."""
+    return (*group.levels, *([group.level] if group.level not in (None, AUTO) else []))
+
+
 def open_data(data: DataSettings, group: GroupSettings, *, cache: Path, workers: int = 1,
               progress: Progress = quiet) -> Data:
     """The Data that these settings describe, every image and mask decoded once.
@@ -37,15 +42,15 @@ def open_data(data: DataSettings, group: GroupSettings, *, cache: Path, workers:
     """
     images = given_groups(images_table(data, cache=cache), group)
     evidence = images["group_id"].ne("").map({True: f"column {group.column}", False: ""})
-    if group.pattern is not None:
-        told = name_groups(images["image_id"], group.pattern)
+    if group.pattern not in (None, AUTO):
+        told = name_groups(images["image_id"], str(group.pattern))
         takes = images["group_id"].eq("") & told.ne("")
         images = images.assign(group_id=images["group_id"].mask(takes, told))
         evidence = evidence.mask(takes, "file names")
     images = images.assign(group_evidence=evidence.to_numpy())
-    absent = [level for level in group.levels if level not in images.columns]
+    absent = [level for level in declared_levels(group) if level not in images.columns]
     if absent:
-        raise GroupError(f"group.levels={absent[0]} is not a column of the table; it has {', '.join(images.columns)}.")
+        raise GroupError(f"group.level={absent[0]} is not a column of the table; it has {', '.join(images.columns)}.")
     labels = labels_of(data, images)
     profile = check_data(images, labels, bands=data.bands, nodata=data.nodata, max_pixels=data.max_pixels,
                          marks=group.overlaps, workers=max(1, workers), progress=progress)

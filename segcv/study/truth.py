@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from segcv.errors import ConfigError, SegcvWarning
-from segcv.groups import assign_groups
+from segcv.groups import AUTO, assign_groups, proposed_pattern
 from segcv.pixels import LabelMap, count_masks
 from segcv.settings import DataSettings, GroupSettings, SplitSettings
 from segcv.splits import Split, groups_on_two_sides, read_split, split_id_of, write_split
@@ -42,12 +42,14 @@ def open_truth(data: DataSettings, group: GroupSettings, *, cache: Path, workers
     data = with_cohort(data)
     images = given_groups(images_table(data, cache=cache, progress=progress), group)
     labels = labels_of(data, images)
-    grouped = assign_groups(images, None, pattern=group.pattern, max_distance=None, folds=2)
+    pattern = None if group.pattern == AUTO else group.pattern
+    grouped = assign_groups(images, None, pattern=pattern, max_distance=None, folds=2)
     alone = grouped.loc[grouped["group_evidence"] == "alone", "image_id"]
     if len(alone):
+        seen = proposed_pattern(grouped["image_id"]) if group.pattern == AUTO else None
         warnings.warn(f"{len(alone)} of {len(grouped)} images have no group and count as independent "
                       f"({', '.join(alone.head(3))}), so intervals are too narrow if several come from one source: "
-                      "give a column group_id, or group.pattern=NAME.", SegcvWarning, stacklevel=2)
+                      f"give a column group_id, or group.pattern={seen or 'NAME'}.", SegcvWarning, stacklevel=2)
     counted = count_masks(images, labels, max_pixels=data.max_pixels, workers=max(1, workers), progress=progress)
     return Truth(data_name(data), labels, grouped, counted.masks, counted.data_id)
 

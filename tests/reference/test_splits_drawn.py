@@ -122,6 +122,15 @@ def test_groups_of_each_kind_are_dealt_to_within_one():
             assert (kinds.max() - kinds.min()).max() <= 1
 
 
+@pytest.mark.parametrize("choices", [{"balance_on": ["site"]}, {"stratify": "site"}])
+def test_values_in_fewer_groups_than_folds_are_named(choices):
+    """south is in two of six groups: one of three folds holds none of it out. north is in four."""
+    images = groups(dict.fromkeys("abcdef", 2), site=dict.fromkeys("abcd", "north") | dict.fromkeys("ef", "south"))
+    with pytest.warns(SegcvWarning, match=r"values in fewer groups than the 3 folds: site=south in 2 groups\. Some"):
+        cut_roles(images, one_class(images), splitter="balanced_group_kfold", folds=3, repeats=1, seed=0,
+                  choices=Choices(**choices))
+
+
 @pytest.mark.parametrize(("choices", "message"), [
     ({"balance_on": ["age"]}, "age is not a column"),
     ({"balance_on": ["image_id"]}, "60 different values"),
