@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,31 @@ def main(settings: AggregateCommand) -> None:
     report = write_report(folder, evidence, html=settings.report.html, language=settings.report.language)
     for line in headlines(evidence):
         print(line)
+    print_table(evidence, settings.report.language)
     print(f"Report: {report}")
+    if settings.report.html:
+        print(f"Page:   {report.with_suffix('.html')}")
+    print(f"Tables: {folder / 'tables'}{os.sep}")
+    if evidence.suspects is not None and len(evidence.suspects):
+        print(f"Is the truth right? {len(evidence.suspects)} images to look at: {folder / 'relabel.csv'}")
+
+
+def print_table(evidence: Evidence, language: str) -> None:
+    """The most important numbers, for people."""
+    from rich.box import SIMPLE
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from segcv.reporting import terminal_rows
+
+    table = Table(box=SIMPLE, show_header=False, pad_edge=False)
+    table.add_column(overflow="fold")
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(overflow="fold")
+    for row in terminal_rows(evidence, language=language):
+        table.add_row(*map(Text, row))               # names are no markup
+    Console(highlight=False).print(table)
 
 
 def evidence_of_results(settings: AggregateCommand) -> Evidence:

@@ -26,12 +26,13 @@ from segcv.reporting.section import (
     Table,
 )
 from segcv.reporting.sections import RESULT_SECTIONS, SECTIONS, report_sections
+from segcv.reporting.terminal import terminal_rows
 from segcv.reporting.writing import REPORT, SUMMARY, summary_json, write_report
 
 __all__ = [
     "REPORT", "RESULT_SECTIONS", "SECOND_READER", "SECTIONS", "SUMMARY", "Block", "Bullets", "Cell", "Commands",
     "ComparisonEvidence", "Evidence", "Facts", "Figure", "Gallery", "GalleryEvidence", "Headline", "NestedEvidence",
     "Paragraph", "Picture", "Section", "Table", "cell_text", "changed_images", "escaped", "estimate_text",
-    "html_page", "page", "pair_name", "report_sections", "summary_json", "write_comparison", "write_gallery",
-    "write_nested_report", "write_report",
+    "html_page", "page", "pair_name", "report_sections", "summary_json", "terminal_rows", "write_comparison",
+    "write_gallery", "write_nested_report", "write_report",
 ]

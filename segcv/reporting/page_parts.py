@@ -28,7 +28,7 @@ caption{text-align:left;font-weight:600;padding:.3rem 0}
 th,td{border-bottom:1px solid var(--line);padding:.25rem .6rem;text-align:left;vertical-align:top;max-width:20rem;
 overflow-wrap:break-word}
 td.n{text-align:right;white-space:nowrap}
-th{background:var(--tint);position:sticky;top:0}
+th{background:var(--tint);position:sticky;top:0;word-break:keep-all}
 th button{all:unset;cursor:pointer;font-weight:600}
 th button:focus-visible{outline:2px solid var(--blue)}
 th[aria-sort=ascending] button::after{content:" \\2191"}
@@ -53,7 +53,8 @@ max-width:none}
 vertical-align:-.1em}
 [hidden]{display:none!important}
 @media print{nav,.menus{display:none}}
-@media (max-width:40rem){.facts{grid-template-columns:1fr;gap:.1rem}.facts dd{margin-bottom:.7rem}}
+@media (max-width:40rem){figure svg{max-width:none;min-width:0}table{width:max-content}
+.facts{grid-template-columns:1fr;gap:.1rem}.facts dd{margin-bottom:.7rem}}
 @media print{.tall{max-height:none}}
 @media (max-width:30rem){.panels{grid-template-columns:repeat(2,1fr)}header h1{font-size:1.2rem}}
 """

@@ -28,6 +28,17 @@ PAGES: dict[str, str] = {
     "compare_images": "Images that changed most: {pair}",
     "compare_tests": "The tests, and how to read them",
     "compare_results": "{first} against {second}, by fold: {verdict}. Mean difference {value}.",
+    # terminal
+    "row_expected": "{unit} to expect on new groups",
+    "row_bounded": "the same, no shape of distribution assumed",
+    "row_recipe": "the recipe, trained again",
+    "row_with_excluded": "with the images that are left out",
+    "row_worst": "hardest group, {group}",
+    "row_one_group": "one observation",
+    "row_sd": "SD over {folds} folds (n-1)",
+    "row_random": "what a random split says",
+    "row_trivial": "most common class everywhere",
+    "row_reader": "a second reader",
     # gallery
     "gallery_title": "Pictures: {name}",
     "gallery_of": "{runs} runs, {images} scored images, mean score {score} (one observation of these images; what to "

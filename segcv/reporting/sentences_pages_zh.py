@@ -25,6 +25,17 @@ PAGES: dict[str, str] = {
     "compare_images": "变化最大的图像：{pair}",
     "compare_tests": "检验及其解读",
     "compare_results": "{first} 对 {second}，按折比较：{verdict}。平均差为 {value}。",
+    # terminal
+    "row_expected": "新组上预期的 {unit}",
+    "row_bounded": "同上，不假设分布形状",
+    "row_recipe": "训练方案（重新训练）",
+    "row_with_excluded": "计入被剔除的图像",
+    "row_worst": "最难的组 {group}",
+    "row_one_group": "单次观测",
+    "row_sd": "{folds} 折的 SD（n-1）",
+    "row_random": "随机划分的说法",
+    "row_trivial": "处处预测最常见类别",
+    "row_reader": "第二位标注者",
     # gallery
     "gallery_title": "图片：{name}",
     "gallery_of": "{runs} 次运行，{images} 幅参与评分的图像，平均得分 {score}（这只是对这些图像的一次观测；"

@@ -13,7 +13,7 @@ from test_report_sections import evidence
 from tiny_scores import CLASSES, tiny_scores, tiny_tables
 
 from segcv.errors import RunError, SegcvWarning, TableError
-from segcv.reporting import SECOND_READER, SECTIONS, Evidence, Facts, Figure, Headline, write_report
+from segcv.reporting import SECOND_READER, SECTIONS, Evidence, Facts, Figure, Headline, terminal_rows, write_report
 from segcv.runs import FINISHED, RunKey, RunRecord
 from segcv.statistics import Summary, group_features, summarise
 from segcv.sweeps import read_excluded, rung_of
@@ -110,6 +110,18 @@ def test_ids_of_images_to_leave_out_are_text(tmp_path: Path):
     path.write_text("image_id,reason,seen by\n007,bad,me\n")
 
     assert read_excluded(path, {"a", "007"}).to_dict("records") == [{"image_id": "007", "reason": "bad"}]
+
+
+def test_the_terminal_shows_the_numbers_and_obeys_no_name():
+    """A name that would clear the screen is shown, the number of the page stands in the first row."""
+    found = evidence(names=["\x1b[2J", *[f"g{number}" for number in range(9)]])
+
+    rows = terminal_rows(found)
+
+    whole = found.summary.headline
+    assert rows[0] == ("mIoU to expect on new groups", f"{whole.value:.3f}", f"{whole.low:.3f} .. {whole.high:.3f}")
+    assert "\x1b" not in "".join(word for row in rows for word in row)
+    assert any(what.startswith("hardest group") and sure == "one observation" for what, _, sure in rows)
 
 
 def write_run(runs: Path, candidate: str, scores: pd.DataFrame) -> str:
