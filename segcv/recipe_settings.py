@@ -12,6 +12,7 @@ class ModelSettings:
     encoder: str | None = None
     encoder_weights: str | None = None
     weights_file: str | None = None      # start from a local file (safetensors or a state dict)
+    arguments: Any = None                # {name: value} of the architecture or function itself, as {dropout: 0.2}
 
 
 @dataclass

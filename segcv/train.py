@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from segcv.config import as_dict, command, overrides, progress_bar
-from segcv.errors import ConfigError, SplitError
+from segcv.errors import ConfigError, ModelError, SplitError
 from segcv.settings import TrainCommand
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def jobs_of(cells: Sequence[TrainCommand], names: Sequence[str], commands: Seque
         if (done := finished_folder(runs, key)) is not None:
             print(f"Finished before, not run again: {done}")
         jobs.append(Job(name, tuple(typed), working_folder(runs, key), runs / key.run_id / RECORD,
-                        shared=runs / key.set_name, threads=settings.threads))
+                        shared=runs / key.set_name, threads=settings.threads, probed=settings.trainer.command is None))
     return jobs
 
 
@@ -254,12 +254,14 @@ def record(settings: TrainCommand, study: Study, key: RunKey, training: pd.DataF
 def identified(settings: TrainCommand, study: Study) -> tuple[RunKey, dict[str, Any], str]:
     """The run's key; what decides its result besides its cell; the recipe id, which leaves the split out."""
     from segcv.runs import RunKey
-    from segcv.tables import fingerprint
+    from segcv.tables import file_id, fingerprint
 
     config = {name: value for name, value in as_dict(settings).items() if name not in NOT_PART_OF_THE_CONFIG}
     config["data"] = {"data_id": study.split.data_id, "nodata": settings.data.nodata}
     config["split"] = {"split_id": study.split.split_id}
     config["group"] = {}
+    if settings.model.weights_file is not None:
+        config["model"]["weights_file"] = file_id(Path(settings.model.weights_file))
     if settings.trainer.command is not None:
         from segcv.programs import program_config
 
@@ -281,7 +283,9 @@ def refuse_settings(settings: TrainCommand) -> None:
     from segcv.programs import refuse_program
     from segcv.tracking import refuse_trackers
 
-    trainer = settings.trainer
+    trainer, first = settings.trainer, settings.model.weights_file
+    if first is not None and not Path(first).is_file():
+        raise ModelError(f"model.weights_file={first}: there is no such file.")
     refuse_program(as_dict(settings), as_dict(TrainCommand(fold=settings.fold)))
     refuse_trackers(settings.trackers)
     for name, number in vars(settings.optim).items():

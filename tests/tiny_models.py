@@ -61,6 +61,11 @@ def not_a_module(*, bands: int, n_classes: int) -> str:
     return f"{bands} bands, {n_classes} classes"
 
 
+def unsure(logits: Tensor, hits: Tensor, weights: Tensor) -> Tensor:
+    """A loss of one's own: the mean probability of what is not the truth, over labelled pixels."""
+    return (logits.softmax(dim=1) * (1 - hits) * hits.sum(dim=1, keepdim=True)).sum() / hits.sum()
+
+
 class EncoderAndHead(nn.Module):
     """A convolution with batch norm called encoder, and a head."""
 

@@ -23,7 +23,7 @@ from segcv.nesting import (
 from segcv.scoring import refuse_overlaps
 from segcv.settings import NestedCommand
 from segcv.study import Study, open_study
-from segcv.tables import HELD_OUT, TRAIN, Progress, fingerprint, quiet, stream
+from segcv.tables import HELD_OUT, TRAIN, Progress, file_id, fingerprint, quiet, stream
 
 NOT_PART_OF_THE_CONFIG = ("candidates", "splits", "cache", "cache_gb", "workers", "device", "slots", "retries", "fit",
                           "level", "nested", "name", "seed")
@@ -71,7 +71,9 @@ def open_evaluation(settings: NestedCommand, candidates: dict[str, NestedCommand
                                             "use python -m segcv.train, which puts them together on their source")
     tried = {name: {key: value for key, value in plain[name].items() if key not in NOT_PART_OF_THE_CONFIG}
              for name in candidates}
-    for config in tried.values():
+    for name, config in tried.items():
+        if (first := candidates[name].model.weights_file) is not None:
+            config["model"] = {**config["model"], "weights_file": file_id(Path(first))}
         config["data"] = {"data_id": study.split.data_id, "nodata": settings.data.nodata}
         config["split"], config["group"] = {"split_id": study.split.split_id}, {}
     config_id = fingerprint([list(tried), tried, settings.seed], length=8)
@@ -119,6 +121,8 @@ def refuse_settings(settings: NestedCommand, candidates: Mapping[str, NestedComm
     if not 0 <= settings.inner.calibration_share < 1:
         raise ConfigError(f"inner.calibration_share={settings.inner.calibration_share} must lie between 0 and 1.")
     for name, one in candidates.items():
+        if one.model.weights_file is not None and not Path(one.model.weights_file).is_file():
+            raise ConfigError(f"candidate {name}: model.weights_file={one.model.weights_file}: there is no such file.")
         if one.trainer.command is not None:
             raise ConfigError(f"candidate {name}: trainer.command runs in python -m segcv.train only; here each "
                               "candidate is fitted and calibrated by segcv.")

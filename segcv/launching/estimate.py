@@ -29,6 +29,12 @@ def dry_run(jobs: Sequence[Job], engine: Callable[[], Engine], *, home: Path) ->
     lines += [f"  {job.name}: {job.result.parent}{' (finished)' if job.finished else ''}" for job in jobs]
     if not waiting:
         return "\n".join(lines)
+    unknown = [job for job in waiting if not job.probed]
+    lines += [f"{len(unknown)} of them run another program, which cannot say what it takes: let one end and "
+              "multiply"] * bool(unknown)
+    waiting = [job for job in waiting if job.probed]
+    if not waiting:
+        return "\n".join(lines)
     first = {job.shared: job for job in reversed(waiting)}
     probes = {shared: _probe(job, home / "probes" / shared.name) for shared, job in sorted(first.items())}
     shutil.rmtree(home / "probes", ignore_errors=True)

@@ -29,6 +29,7 @@ class Job:
     result: Path                    # the file that exists once it is finished, and from then on
     shared: Path                    # a folder that only one sweep at a time may fill
     threads: int = 1                # it computes with
+    probed: bool = True             # it can be told to say what it would take
     environment: Mapping[str, str] = field(default_factory=dict)      # added to that of the engine
 
     @property
@@ -48,14 +49,14 @@ class Job:
         """As JSON-like values, absolute paths; `Job.of` is the way back."""
         return {"name": self.name, "command": list(self.command), "working": str(self.working.absolute()),
                 "result": str(self.result.absolute()), "shared": str(self.shared.absolute()),
-                "threads": self.threads, "environment": dict(self.environment)}
+                "threads": self.threads, "probed": self.probed, "environment": dict(self.environment)}
 
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> Job:
         """The job that `plain` describes."""
         paths = {name: Path(plain[name]) for name in ("working", "result", "shared")}
         return cls(name=plain["name"], command=tuple(plain["command"]), threads=plain["threads"],
-                   environment=dict(plain["environment"]), **paths)
+                   probed=plain["probed"], environment=dict(plain["environment"]), **paths)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 from joblib import cpu_count
 
+from segcv.errors import ConfigError
 from segcv.pixels import Decoded, LabelMap, class_pixels, decoded_pairs, fit_preprocessing
-from segcv.settings import RecipeCommand
+from segcv.settings import ModelSettings, RecipeCommand
 from segcv.tables import Progress, quiet
 from segcv.training import (
     EpochInfo,
@@ -52,8 +53,7 @@ def fit_recipe(settings: RecipeCommand, rows: pd.DataFrame, *, labels: LabelMap,
                                       decoded=decoded, progress=progress)
     weights = class_weights(class_pixels(masks, rows, n_classes=labels.n_classes), method=settings.loss.class_weights,
                             names=labels.names)
-    choice = ModelChoice(settings.model.name, settings.model.encoder, settings.model.encoder_weights,
-                         Path(settings.model.weights_file) if settings.model.weights_file else None)
+    choice = model_choice(settings.model)
     trainer, optim, augment = settings.trainer, settings.optim, settings.augment
     fitted = fit(rows, labels=labels, preprocessing=preprocessing, seeds=seeds, out=out, model=choice,
                  loss=settings.loss.name, class_weights=weights, augment=augment.pipeline,
@@ -69,6 +69,20 @@ def fit_recipe(settings: RecipeCommand, rows: pd.DataFrame, *, labels: LabelMap,
                  after_epoch=after_epoch)
     save_model(out / "model", fitted.network, choice=choice, labels=labels, preprocessing=preprocessing)
     return FittedRecipe(fitted, out / "model")
+
+
+def model_choice(model: ModelSettings, *, pretrained: bool = True) -> ModelChoice:
+    """What the settings say of the model; without the weights it starts from unless `pretrained`.
+
+    Raises:
+        ConfigError: the arguments are no names and values.
+    """
+    arguments = {} if model.arguments is None else model.arguments
+    if not isinstance(arguments, Mapping) or not all(isinstance(name, str) for name in arguments):
+        raise ConfigError(f"model.arguments={arguments} is no mapping; type 'model.arguments={{dropout: 0.2}}'.")
+    weights = Path(model.weights_file) if model.weights_file and pretrained else None
+    return ModelChoice(model.name, model.encoder, model.encoder_weights if pretrained else None, weights,
+                       dict(arguments))
 
 
 def kept_decoded(settings: RecipeCommand, tables: Sequence[pd.DataFrame], *, labels: LabelMap,

@@ -10,10 +10,10 @@ from pathlib import Path
 import pandas as pd
 
 from segcv.pixels import LabelMap, fit_preprocessing
-from segcv.recipes.fitting import fit_recipe
+from segcv.recipes.fitting import fit_recipe, model_choice
 from segcv.recipes.scoring import score_recipe
 from segcv.settings import RecipeCommand
-from segcv.training import ModelChoice, Seeds, StepInfo, build_model, save_model
+from segcv.training import Seeds, StepInfo, build_model, save_model
 
 SCORED = 8                      # images whose scoring is timed
 STEPS = 5                       # at least
@@ -62,7 +62,7 @@ def probe_recipe(settings: RecipeCommand, training: pd.DataFrame, held_out: pd.D
     with suppress(_Enough):
         fit_recipe(settings, training, labels=labels, masks=masks, seeds=seeds, out=folder, inner=inner, watch=clock)
     few = held_out.head(SCORED)
-    choice = ModelChoice(settings.model.name, settings.model.encoder)
+    choice = model_choice(settings.model, pretrained=False)
     preprocessing = fit_preprocessing(training.head(1), nodata=settings.data.nodata,
                                       max_pixels=settings.data.max_pixels)
     network = build_model(choice, bands=len(preprocessing.mean), n_classes=labels.n_classes)

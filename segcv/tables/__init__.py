@@ -5,7 +5,7 @@ Ids are text and blanks are "", numbers that are undefined are NaN. Files are wr
 
 from segcv.tables.appending import appending
 from segcv.tables.files import make_once, read_json, replacing, write_json, write_text
-from segcv.tables.identity import fingerprint, stream
+from segcv.tables.identity import file_id, fingerprint, stream
 from segcv.tables.images import (
     IMAGE_SUFFIXES,
     find_images,
@@ -39,7 +39,7 @@ from segcv.tables.schema import Column, Schema, read_csv
 __all__ = [
     "CONFUSION", "EXCLUDED", "FINDINGS", "HELD_OUT", "HISTOGRAMS", "HISTORY", "IMAGES", "IMAGE_FACTS", "IMAGE_PROFILE",
     "IMAGE_SUFFIXES", "LEDGER", "MASK_PROFILE", "ROLES", "SCORES", "TRAIN", "Column", "Progress", "Schema", "appending",
-    "find_images", "fingerprint", "held", "image_id_of", "list_images", "make_once", "one_form", "owner",
+    "file_id", "find_images", "fingerprint", "held", "image_id_of", "list_images", "make_once", "one_form", "owner",
     "pair_folders", "quiet", "read_csv", "read_images", "read_json", "replacing", "stream", "write_images",
     "write_json", "write_text",
 ]

