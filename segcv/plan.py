@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,11 +23,11 @@ def main(settings: PlanCommand) -> None:
     refuse_settings(settings)
     from segcv.statistics import plan
 
-    spread, groups, columns, one_partition = pilot(settings)
+    spread, groups, columns, one_partition, typed = pilot(settings)
     found = plan(spread, groups=settings.groups or groups, columns=settings.columns or columns,
                  interval=settings.interval, difference=settings.difference, level=settings.level, power=settings.power,
                  question="comparison" if settings.against or settings.difference is not None else "recipe",
-                 one_partition=one_partition)
+                 one_partition=one_partition, typed=typed)
     page = "\n".join(lines_of(found))
     print(page)
     if settings.out:
@@ -41,8 +42,9 @@ def main(settings: PlanCommand) -> None:
             "designs": [asdict(design) for design in found.designs], "advice": found.advice})
 
 
-def pilot(settings: PlanCommand) -> tuple[Spread, int, int, bool]:
-    """The spread to plan with, and the groups and columns of the pilot; are its folds given by a table or by time?"""
+def pilot(settings: PlanCommand) -> tuple[Spread, int, int, bool, tuple[str, ...]]:
+    """The spread to plan with, and the groups and columns of the pilot; are its folds given by a table or by time; and
+    the settings that were typed for it."""
     from segcv.statistics import Spread, spread_of, spread_of_difference
 
     stated = settings.components
@@ -52,19 +54,22 @@ def pilot(settings: PlanCommand) -> tuple[Spread, int, int, bool]:
         if settings.difference is not None:
             spread = spread_of_difference(spread, effect_sd=settings.effect_sd)
         assert settings.groups is not None
-        return spread, settings.groups, settings.columns or 1, False
+        return spread, settings.groups, settings.columns or 1, False, ()
     from segcv.statistics import compare_candidates, decompose, group_scores
-    from segcv.sweeps import chosen_sweep, split_of
+    from segcv.sweeps import chosen_sweep, kept_overrides, split_of
+    from segcv.tables import read_json
 
     runs = Path(settings.runs)
     sweep = chosen_sweep(runs, candidate=settings.candidate, config_id=settings.config_id)[0]
     split = split_of(sweep[0])
     fixed = sweep[0].split_name in ("from_table", "time", "known_groups")
+    typed = () if sweep[0].trained_elsewhere else tuple(shlex.split(kept_overrides(
+        read_json(runs / sweep[0].run_id / "config.json")["overrides"])))
     first = candidate_of(runs, sweep, policy_name=sweep[0].candidate)
     if settings.against is not None:
         other = candidate_of(runs, chosen_sweep(runs, candidate=settings.against)[0], policy_name=settings.against)
         pair = compare_candidates([first, other], target=split.target, level=settings.level).pairs[0].overall
-        return pair.spread, pair.groups, pair.columns, fixed
+        return pair.spread, pair.groups, pair.columns, fixed, typed
     from segcv.metrics import image_scores
 
     groups = group_scores(first.scored, image_scores(first.scored.counts, policy="truth"))
@@ -72,7 +77,7 @@ def pilot(settings: PlanCommand) -> tuple[Spread, int, int, bool]:
     spread = spread_of(components)
     if settings.difference is not None:
         spread = spread_of_difference(spread, effect_sd=settings.effect_sd)
-    return spread, components.groups, components.columns, fixed
+    return spread, components.groups, components.columns, fixed, typed
 
 
 def candidate_of(runs: Path, sweep: list, *, policy_name: str) -> Candidate:  # type: ignore[type-arg]

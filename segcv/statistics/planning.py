@@ -5,6 +5,7 @@ Numbers in brackets are the definitions of the methods page.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ from segcv.statistics.spread import Spread, binding, detectable_difference
 GROUPS = (8, 12, 20, 30, 50, 80, 120, 200, 300, 500)
 COLUMNS = (1, 2, 3, 5, 8, 10)
 MOST_GROUPS, MOST_COLUMNS = 100_000, 100
+OF_ANY_SPLIT = ("split.target=", "split.locked_groups=")
 WHOLE = 12                     # up to so many groups leave-one-group-out costs little more than five folds
 
 
@@ -108,13 +110,14 @@ def detectable(spread: Spread, *, groups: float, columns: int, level: float = 0.
 def plan(
     spread: Spread, *, groups: int, columns: int = 1, interval: float | None = None, difference: float | None = None,
     level: float = 0.95, power: float = 0.8, question: str = "recipe", one_partition: bool = False,
-    try_groups: Sequence[int] = GROUPS, try_columns: Sequence[int] = COLUMNS,
+    typed: Sequence[str] = (), try_groups: Sequence[int] = GROUPS, try_columns: Sequence[int] = COLUMNS,
 ) -> Plan:
     """How many groups, seeds or repeats reach an interval of half-width `interval`, or show a true `difference`.
 
     `spread` is that of one score for an interval and that of a difference for a difference. `groups` and `columns`
     are those at hand. `question` is "recipe" (a mean for the recipe), "comparison" or "seed_noise"; `one_partition`
-    says that the folds cannot be cut again (they come from a table, or from time). Neither asked: what is reached.
+    says that the folds cannot be cut again (they come from a table, or from time); `typed` are the settings of the
+    pilot, repeated in the commands of the designs. Neither asked: what is reached.
 
     >>> figures = Spread(group=.03**2, interaction=2 * (.02**2 + .05**2 * .137), model=2 * .012**2, folds=5)
     >>> found = plan(figures, groups=50, columns=3, difference=.012)
@@ -151,7 +154,7 @@ def plan(
         columns_needed = _smallest(lambda s: reach(groups, s) <= enough, 1, MOST_COLUMNS)
     binds = binding(spread, groups=groups, columns=columns)
     made = designs(groups, folds=spread.folds, columns=columns_needed or max(3, columns), question=question,
-                   one_partition=one_partition)
+                   one_partition=one_partition, typed=typed)
     reached, floor = reach(groups, columns), reach(np.inf, columns)
     return Plan("difference" if by_difference else "half-width", wanted, reached, groups, columns, floor, binds, needed,
                 columns_needed, table, made, _advice(name, wanted, reached, floor, groups, columns, binds,
@@ -160,13 +163,15 @@ def plan(
 
 def designs(
     groups: int, *, folds: int = 5, columns: int = 3, question: str = "recipe", one_partition: bool = False,
+    typed: Sequence[str] = (),
 ) -> tuple[Design, ...]:
     """Ways to run for this number of groups, the recommended one first, each with its cost in trained networks.
 
     Conventions: below 5 groups nothing but a bounded interval is possible, so every group is left out once; up to 12
     leave-one-group-out costs little more than five folds and trains on most; above, repeats (a new partition and a
     new seed each, the same for both candidates of a comparison), seeds when seed noise alone is asked; the
-    training-group bootstrap where the folds cannot be cut again.
+    training-group bootstrap where the folds cannot be cut again. `typed` settings end each command, but for those that
+    the design says itself.
 
     >>> [(design.name, design.runs) for design in designs(50, columns=3)]
     [('repeats', 15), ('seeds', 15), ('leave_one_group_out', 50), ('training_group_bootstrap', 15)]
@@ -174,26 +179,30 @@ def designs(
     k = min(folds, groups)
     listed = ",".join(map(str, range(k)))
     seeds = ",".join(map(str, range(columns)))
+
+    def command(said: str, *without: str) -> str:
+        kept = [shlex.quote(text) for text in typed if text.startswith(OF_ANY_SPLIT) or not text.startswith(without)]
+        return " ".join([f"python -m segcv.{said}", *kept])
+
+    one_each = f"fold={','.join(map(str, range(groups)))}" if groups <= 30 else f"fold=0,1,...,{groups - 1}"
     ways = {
         "leave_one_group_out": Design(
             "leave_one_group_out", groups, 1, groups,
             "every group is tested by a network trained on all others; one network per group, so no model variance",
-            ("python -m segcv.split split=leave_one_group_out",
-             f"python -m segcv.train -m split=leave_one_group_out fold={','.join(map(str, range(groups)))}"
-             if groups <= 30 else "python -m segcv.train -m split=leave_one_group_out fold=0,1,... (one a group)")),
+            (command(f"train -m split=leave_one_group_out {one_each}", "split=", "split."),)),
         "seeds": Design(
             "seeds", k, columns, k * columns, "the same folds with other seeds: seed noise alone, training sets fixed",
-            (f"python -m segcv.train -m fold={listed} seed={seeds}",)),
+            (command(f"train -m fold={listed} seed={seeds}", "split.repeats=", "split.bootstrap="),)),
         "repeats": Design(
             "repeats", k, columns, k * columns,
             "a new partition and a new seed each: seeds and training sets vary, at the cost of as many seeds",
-            tuple(f"python -m segcv.train -m split.repeats={columns} repeat={r} seed={r} fold={listed}"
-                  for r in range(columns))),
+            tuple(command(f"train -m split.repeats={columns} repeat={r} seed={r} fold={listed}", "split.repeats=",
+                          "split.bootstrap=") for r in range(columns))),
         "training_group_bootstrap": Design(
             "training_group_bootstrap", k, columns, k * columns,
             "the same folds, training groups redrawn with replacement: training sets vary where folds are given",
-            tuple(f"python -m segcv.train -m split.bootstrap=true split.repeats={columns} repeat={r} seed={r} "
-                  f"fold={listed}" for r in range(columns))),
+            tuple(command(f"train -m split.bootstrap=true split.repeats={columns} repeat={r} seed={r} fold={listed}",
+                          "split.repeats=", "split.bootstrap=") for r in range(columns))),
     }
     if groups <= WHOLE:
         order = ["leave_one_group_out", "repeats", "seeds", "training_group_bootstrap"]

@@ -104,3 +104,16 @@ def test_designs_follow_the_number_of_groups_and_the_question():
 def test_impossible_plans_are_refused(asked: dict, says: str):
     with pytest.raises(ConfigError, match=says):
         plan(FIGURES, **({"groups": 20, "columns": 3} | asked))
+
+
+def test_commands_repeat_what_was_typed_for_the_pilot_but_for_what_the_design_says():
+    """By hand: the pilot's own repeats and split give way, its data, target and training settings stay."""
+    typed = ("data.table=my images.csv", "split=group_kfold", "split.repeats=2", "split.target=pooled", "optim.lr=0.01")
+    ways = {design.name: design.commands for design in designs(5, columns=2, typed=typed)}
+
+    rest = "'data.table=my images.csv' {}split.target=pooled optim.lr=0.01"
+    assert ways["leave_one_group_out"] == (
+        f"python -m segcv.train -m split=leave_one_group_out fold=0,1,2,3,4 {rest.format('')}",)
+    assert ways["repeats"][1] == ("python -m segcv.train -m split.repeats=2 repeat=1 seed=1 fold=0,1,2,3,4 "
+                                  + rest.format("split=group_kfold "))
+    assert all("split.bootstrap=true" in command for command in ways["training_group_bootstrap"])
