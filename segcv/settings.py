@@ -101,8 +101,8 @@ class SplitCommand:
     group: GroupSettings = field(default_factory=GroupSettings)
     split: SplitSettings = field(default_factory=SplitSettings)
     splits: str = "splits"               # where split folders are kept
-    cache: str = ".segcv"                # where demo data are kept
-    workers: int = 2
+    cache: str = ".segcv"                # where demo data, and what was seen in files, are kept
+    workers: int | None = None           # threads that read files; null: one per core
 
 
 @dataclass
@@ -124,6 +124,7 @@ class CalibrationSettings:
 class RecipeCommand(SplitCommand):
     """All that decides what a network learns, shared by the commands that train."""
 
+    workers: int = 2                     # of training; the data are looked at by one thread per core
     seed: int = 0
     model: ModelSettings = field(default_factory=ModelSettings)
     loss: LossSettings = field(default_factory=LossSettings)
@@ -207,7 +208,7 @@ class AuditCommand:
     out: str = "audit"
     splits: str = "splits"
     cache: str = ".segcv"
-    workers: int = 2
+    workers: int | None = None
 
 
 @dataclass

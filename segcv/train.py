@@ -80,7 +80,7 @@ def the_study(settings: TrainCommand) -> Study:
     from segcv.study import open_study
 
     return open_study(settings.data, settings.group, settings.split, splits=Path(settings.splits),
-                      cache=Path(settings.cache), workers=settings.workers, progress=progress_bar)
+                      cache=Path(settings.cache), progress=progress_bar)
 
 
 def train(settings: TrainCommand, study: Study) -> Path:

@@ -66,7 +66,7 @@ def open_evaluation(settings: NestedCommand, candidates: dict[str, NestedCommand
     """
     refuse_settings(settings, candidates)
     study = open_study(settings.data, settings.group, settings.split, splits=Path(settings.splits),
-                       cache=Path(settings.cache), workers=settings.workers, progress=progress)
+                       cache=Path(settings.cache), progress=progress)
     refuse_overlaps(study.split.images, why="here each patch is scored by itself. Take patches that do not overlap, or "
                                             "use python -m segcv.train, which puts them together on their source")
     tried = {name: {key: value for key, value in plain[name].items() if key not in NOT_PART_OF_THE_CONFIG}

@@ -56,14 +56,14 @@ def pixels_hash(samples: NDArray[Any]) -> str:
     return digest.hexdigest()
 
 
-def unmeant(image: NDArray[Any], nodata: float | None) -> dict[str, Any]:
-    """What a float image holds that is probably no measurement."""
+def unmeant(image: NDArray[Any], nodata: float | None) -> tuple[float | None, int]:
+    """What a float image holds that is probably no measurement: a marker of no data, and pixels that are not finite."""
     if image.dtype.kind != "f":
-        return {}
+        return None, 0
     finite = np.isfinite(image)
     low = float(image.min(where=finite, initial=np.inf))
-    return {"marker": low if nodata is None and low in _MARKERS else None,
-            "not_finite": int(image.shape[0] * image.shape[1] - finite.all(axis=2).sum())}
+    return (low if nodata is None and low in _MARKERS else None,
+            int(image.shape[0] * image.shape[1] - finite.all(axis=2).sum()))
 
 
 def _grey(pixels: NDArray[Any]) -> NDArray[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -19,13 +19,17 @@ from segcv.pixels.coding import listed
 from segcv.pixels.facts import class_brightness, image_facts, pixels_hash, unmeant
 from segcv.pixels.files import MAX_PIXELS, Fault, content_hash, read_bytes
 from segcv.pixels.labels import LabelMap, Labels
-from segcv.pixels.looks import Look, look
+from segcv.pixels.looks import look
 from segcv.pixels.masks import decode_mask
 from segcv.pixels.preprocessing import band_count
+from segcv.pixels.profile_cache import ProfileCache, places_of
 from segcv.pixels.reading import decode_stored
+from segcv.pixels.seen_pair import SeenPair, state_of
 from segcv.tables import IMAGE_PROFILE, MASK_PROFILE, Progress, fingerprint, quiet
 
 _SHOWN = 5                           # faulty files named in a message
+
+_Row = tuple[str, str, str]          # image id, and the paths of image and mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,30 +43,23 @@ class Profile:
 
 
 @dataclass(frozen=True, slots=True)
-class _Pair:
-    """What one row's two files hold, or what is wrong with them."""
+class _Faults:
+    """What is wrong with one row's two files."""
 
-    image_faults: tuple[str, ...] = ()
-    mask_faults: tuple[str, ...] = ()
-    facts: dict[str, object] | None = None
-    look: Look | None = None
-    counts: NDArray[np.int64] | None = None
-    ignored: int = 0
-    brightness: NDArray[np.float64] | None = None      # per class, then of the ignored pixels
-    rounded: bool = False
-    marker: float | None = None      # the smallest value, when it looks like no-data and none is declared
-    not_finite: int = 0              # pixels
+    image: tuple[str, ...] = ()
+    mask: tuple[str, ...] = ()
 
 
 def check_data(images: pd.DataFrame, labels: LabelMap, *, bands: int | None = None, nodata: float | None = None,
                max_pixels: int = MAX_PIXELS, marks: str | None = None, workers: int = 1,
-               progress: Progress = quiet) -> Profile:
+               kept: Path | None = None, progress: Progress = quiet) -> Profile:
     """The Profile of an images table, after decoding every image and mask once; rows stay in the table's order,
     whatever the number of `workers` (threads).
 
     `bands` is the number of bands images must have (all the same, if not given). Brightness and contrast are mean and
     population standard deviation of the grey value (0.299 red + 0.587 green + 0.114 blue, else the first band), in the
-    stored range, over pixels with data; nodata_share is NaN when no nodata value is set. `marks` as in `look`.
+    stored range, over pixels with data; nodata_share is NaN when no nodata value is set. `marks` as in `look`. In the
+    folder `kept`, if given, what was seen is kept: files that have not changed since are not read again.
 
     Raises:
         ImageFileError, MaskError: one error for all faults found, naming the first five files and the number of all:
@@ -72,10 +69,18 @@ def check_data(images: pd.DataFrame, labels: LabelMap, *, bands: int | None = No
     rows = list(zip(images["image_id"], images["image_path"], images["mask_path"], strict=True))
     if not rows:
         raise ImageFileError("the images table has no row, so there is nothing to check.")
-    work = partial(_check_pair, labels=labels, nodata=nodata, max_pixels=max_pixels, marks=marks)
+    work: Callable[[_Row], SeenPair | _Faults] = partial(
+        _check_pair, labels=labels, nodata=nodata, max_pixels=max_pixels, marks=marks)
+    if kept is not None:
+        way = {"labels": labels.to_json(), "nodata": nodata, "max_pixels": max_pixels, "marks": marks}
+        cache = ProfileCache(kept, way, [path for row in rows for path in row[1:]])
+        work = partial(_remembered, work, cache)
     with ThreadPoolExecutor(max(1, workers)) as pool:           # decoders, zlib and hashing release the lock
-        pairs = list(progress(pool.map(work, rows), total=len(rows), what="checking images and masks"))
-    _refuse_faults(pairs)
+        found = list(progress(pool.map(work, rows), total=len(rows), what="checking images and masks"))
+    if kept is not None:
+        cache.save()
+    _refuse_faults([one for one in found if isinstance(one, _Faults)], len(found))
+    pairs = [one for one in found if isinstance(one, SeenPair)]
     profile = _profile(rows, pairs, labels)
     _refuse_mixed_kinds(profile.images, images["image_path"].tolist(), bands)
     refuse_unlabelled(np.array([pair.counts for pair in pairs]), np.array([pair.ignored for pair in pairs]), labels)
@@ -107,15 +112,27 @@ def changed_images(images: pd.DataFrame, profile_images: pd.DataFrame) -> list[s
             continue
         row = seen[image_id]
         for kind, path in zip(("image", "mask"), map(Path, paths), strict=True):
-            if not path.is_file() or (_state(path) != row[f"{kind}_state"]
+            if not path.is_file() or (state_of(path) != row[f"{kind}_state"]
                                       and content_hash(path.read_bytes()) != row[f"{kind}_hash"]):
                 changed.append(image_id)
                 break
     return changed
 
 
-def _check_pair(row: tuple[str, str, str], *, labels: LabelMap, nodata: float | None, max_pixels: int,
-                marks: str | None) -> _Pair:
+def _remembered(check: Callable[[_Row], SeenPair | _Faults], cache: ProfileCache, row: _Row) -> SeenPair | _Faults:
+    """What is kept of a pair of files, else what `check` sees in it, which is kept."""
+    kept = cache.get(*row)
+    if kept is not None:
+        return kept
+    places = places_of(Path(row[1]), Path(row[2]))
+    found = check(row)
+    if isinstance(found, SeenPair):
+        cache.put(row[1:], places, found)
+    return found
+
+
+def _check_pair(row: _Row, *, labels: LabelMap, nodata: float | None, max_pixels: int,
+                marks: str | None) -> SeenPair | _Faults:
     image_id, image_path, mask_path = row[0], Path(row[1]), Path(row[2])
     image_faults: list[str] = []
     mask_faults: list[str] = []
@@ -123,27 +140,27 @@ def _check_pair(row: tuple[str, str, str], *, labels: LabelMap, nodata: float | 
     facts: dict[str, object] = {"image_id": image_id}
     try:
         data = read_bytes(image_path)
-        facts |= {"image_hash": content_hash(data), "image_state": _state(image_path)}
+        facts |= {"image_hash": content_hash(data), "image_state": state_of(image_path)}
         image, stored = decode_stored(data, max_pixels=max_pixels)
     except Fault as fault:
         image_faults.append(fault.about(image_path))
     try:
         data = read_bytes(mask_path)
-        facts |= {"mask_hash": content_hash(data), "mask_state": _state(mask_path)}
+        facts |= {"mask_hash": content_hash(data), "mask_state": state_of(mask_path)}
         stored_mask = decode_mask(data, max_pixels=max_pixels)
         mask = labels.decode(stored_mask)
     except Fault as fault:
         mask_faults.append(fault.about(mask_path))
     if image is None or mask is None:
-        return _Pair(tuple(image_faults), tuple(mask_faults))
+        return _Faults(tuple(image_faults), tuple(mask_faults))
     if mask.labels.shape != image.shape[:2]:
-        return _Pair(mask_faults=(_other_size(image_path, image.shape, mask_path, mask),))
+        return _Faults(mask=(_other_size(image_path, image.shape, mask_path, mask),))
     facts |= image_facts(image, nodata)
     facts |= {"orientation": stored.orientation, "palette": stored.palette, "alpha": stored.alpha,
               "mask_kind": stored_mask.kind, "pixels_hash": pixels_hash(image), "labels_hash": pixels_hash(mask.labels)}
-    return _Pair(facts=facts, look=look(image, nodata=nodata, marks=marks), counts=mask.counts, ignored=mask.ignored,
-                 brightness=class_brightness(image, mask.labels, labels.n_classes, nodata=nodata),
-                 rounded=mask.rounded, **unmeant(image, nodata))
+    return SeenPair(facts, look(image, nodata=nodata, marks=marks), mask.counts, mask.ignored,
+                    class_brightness(image, mask.labels, labels.n_classes, nodata=nodata), mask.rounded,
+                    *unmeant(image, nodata))
 
 
 def _other_size(image_path: Path, image_shape: Sequence[int], mask_path: Path, mask: Labels) -> str:
@@ -154,13 +171,12 @@ def _other_size(image_path: Path, image_shape: Sequence[int], mask_path: Path, m
             f"{hint if turned else ''} Masks are never resized; make both of one size.")
 
 
-def _refuse_faults(pairs: Sequence[_Pair]) -> None:
-    faults = [fault for pair in pairs for fault in (*pair.image_faults, *pair.mask_faults)]
+def _refuse_faults(faulty: Sequence[_Faults], number: int) -> None:
+    faults = [fault for pair in faulty for fault in (*pair.image, *pair.mask)]
     if not faults:
         return
-    n_images = sum(bool(pair.image_faults) for pair in pairs)
-    n_masks = sum(bool(pair.mask_faults) for pair in pairs)
-    counts = [f"{n} of {len(pairs)} {what}" for n, what in ((n_images, "images"), (n_masks, "masks")) if n]
+    n_images, n_masks = sum(bool(pair.image) for pair in faulty), sum(bool(pair.mask) for pair in faulty)
+    counts = [f"{n} of {number} {what}" for n, what in ((n_images, "images"), (n_masks, "masks")) if n]
     lines = [f"{' and '.join(counts)} cannot be used:", *(f"- {fault}" for fault in faults[:_SHOWN])]
     if len(faults) > _SHOWN:
         lines.append(f"- and {len(faults) - _SHOWN} more")
@@ -212,7 +228,7 @@ def refuse_unlabelled(counts: NDArray[np.int64], ignored: NDArray[np.int64], lab
                       f"'data.values={{0: 0, 1: 1, {void}: 1}}'", SegcvWarning, stacklevel=3)
 
 
-def _notes(pairs: Sequence[_Pair]) -> Iterator[str]:
+def _notes(pairs: Sequence[SeenPair]) -> Iterator[str]:
     """What was read in the only sensible way, and is still to be said."""
     rounded = sum(pair.rounded for pair in pairs)
     if rounded:
@@ -228,18 +244,18 @@ def _notes(pairs: Sequence[_Pair]) -> Iterator[str]:
                f"no data, and would pull mean and standard deviation. If so, set data.nodata={marked[0]:g}")
 
 
-def _profile(rows: Sequence[tuple[str, str, str]], pairs: Sequence[_Pair], labels: LabelMap) -> Profile:
+def _profile(rows: Sequence[tuple[str, str, str]], pairs: Sequence[SeenPair], labels: LabelMap) -> Profile:
     ids = [row[0] for row in rows]
     images = IMAGE_PROFILE.check(pd.DataFrame([pair.facts for pair in pairs]), where="image profile")
     classes = [*range(labels.n_classes), -1]
-    pixels = np.array([[*(pair.counts if pair.counts is not None else ()), pair.ignored] for pair in pairs], np.int64)
+    pixels = np.array([[*pair.counts, pair.ignored] for pair in pairs], np.int64)
     masks = MASK_PROFILE.check(pd.DataFrame({
         "image_id": np.repeat(np.array(ids, object), len(classes)),
         "class_id": np.tile(classes, len(ids)),
         "pixels": pixels.ravel(),
         "brightness": np.array([pair.brightness for pair in pairs]).ravel(),
     }), where="mask profile")
-    found = [pair.look for pair in pairs if pair.look is not None]
+    found = [pair.look for pair in pairs]
     looks = pd.DataFrame({
         "image_id": images["image_id"], "height": images["height"], "width": images["width"],
         "phash": np.array([one.phash for one in found], np.uint64),
@@ -249,12 +265,6 @@ def _profile(rows: Sequence[tuple[str, str, str]], pairs: Sequence[_Pair], label
         "landmarks": pd.Series([one.landmarks.tobytes() for one in found], dtype=object),
     })
     return Profile(images, masks, looks)
-
-
-def _state(path: Path) -> str:
-    """Size and time of change of a file."""
-    found = path.stat()
-    return f"{found.st_size}:{found.st_mtime_ns}"
 
 
 def class_pixels(masks: pd.DataFrame, rows: pd.DataFrame, *, n_classes: int) -> NDArray[np.int64]:

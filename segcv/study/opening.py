@@ -33,6 +33,7 @@ from segcv.splits import (
 from segcv.study.choosing import chosen_groups
 from segcv.study.grouping import exact_copies, grouped_images, rankings, sensitivity
 from segcv.study.naming import data_name, given_groups, images_table, labels_of
+from segcv.study.reading import SEEN, threads
 from segcv.study.shared_ground import Placed, placed_images, propose_blocks, refuse_ground
 from segcv.study.sheet import write_sheet
 from segcv.tables import Progress, fingerprint, make_once, quiet, replacing
@@ -63,11 +64,12 @@ def split_folder(data: DataSettings, group: GroupSettings, split: SplitSettings,
 
 
 def open_study(data: DataSettings, group: GroupSettings, split: SplitSettings, *, splits: Path, cache: Path,
-               workers: int = 1, progress: Progress = quiet) -> Study:
+               workers: int | None = None, progress: Progress = quiet) -> Study:
     """The study that these settings describe, its split made if it is not there (once, whoever else is asking).
 
-    Making it reads every image and mask once and refuses what cannot be trained on. Later calls compare sizes and
-    times of the files, and the content of those that differ.
+    Making it reads every image and mask once, by `workers` threads (None: one per core), and refuses what cannot be
+    trained on; what was seen in them is kept in `cache`. Later calls compare sizes and times of the files, and the
+    content of those that differ.
 
     Raises:
         SegcvError: the data, the groups or the folds cannot be had, or a split that is there no longer fits the data.
@@ -75,9 +77,9 @@ def open_study(data: DataSettings, group: GroupSettings, split: SplitSettings, *
     _refuse_settings(split)
     _refuse_copies(group, split)
     folder = split_folder(data, group, split, splits=splits)
-    images = given_groups(images_table(data, cache=cache, workers=workers, progress=progress), group)
+    images = given_groups(images_table(data, cache=cache, workers=threads(workers), progress=progress), group)
     made = make_once(folder, partial(_make, data=data, group=group, split=split, images=images, place=folder,
-                                     workers=workers, progress=progress))
+                                     cache=cache, workers=workers, progress=progress))
     saved = read_split(folder)
     if not made:
         check_split_fits(saved, images)
@@ -86,7 +88,7 @@ def open_study(data: DataSettings, group: GroupSettings, split: SplitSettings, *
 
 
 def _make(beside: Path, *, data: DataSettings, group: GroupSettings, split: SplitSettings, images: pd.DataFrame,
-          place: Path, workers: int, progress: Progress) -> None:
+          place: Path, cache: Path, workers: int | None, progress: Progress) -> None:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", SegcvWarning)
         _refuse_columns(images, split)
@@ -94,7 +96,8 @@ def _make(beside: Path, *, data: DataSettings, group: GroupSettings, split: Spli
         chosen = chosen_groups(images, group, split)
         labels = labels_of(data, images)
         profile = check_data(images, labels, bands=data.bands, nodata=data.nodata, max_pixels=data.max_pixels,
-                             marks=group.overlaps, workers=max(1, workers), progress=progress)
+                             marks=group.overlaps, workers=threads(workers), kept=cache / SEEN,
+                             progress=progress)
         copies = exact_copies(images, profile) if group.copies == REMOVE else {}
         placed = placed_images(images, profile.images, group, split)
         grouped = grouped_images(images, profile, chosen, split, placed.overlaps, copies)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
+from joblib import cpu_count
 
 from segcv.errors import GroupError
 from segcv.groups import name_groups
@@ -14,6 +15,8 @@ from segcv.settings import DataSettings, GroupSettings
 from segcv.study.naming import data_name, given_groups, images_table, labels_of
 from segcv.study.shared_ground import AUTO, GEOREFERENCE, file_places
 from segcv.tables import Progress, quiet
+
+SEEN = "seen"                # folder of the cache that holds what was seen in files
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +31,20 @@ class Data:
     georeferences: pd.DataFrame | None       # of GeoTIFFs, as the room pixels reads them; None where not looked for
 
 
+def threads(workers: int | None) -> int:
+    """As many as are said; not said: one per core that this process may use."""
+    return int(cpu_count()) if workers is None else max(1, workers)
+
+
 def declared_levels(group: GroupSettings) -> tuple[str, ...]:
     """The columns that the settings say must stay whole."""
     return (*group.levels, *([group.level] if group.level not in (None, AUTO) else []))
 
 
-def open_data(data: DataSettings, group: GroupSettings, *, cache: Path, workers: int = 1,
+def open_data(data: DataSettings, group: GroupSettings, *, cache: Path, workers: int | None = None,
               progress: Progress = quiet) -> Data:
-    """The Data that these settings describe, every image and mask decoded once.
+    """The Data that these settings describe, every image and mask decoded once, by `workers` threads (None: one per
+    core); of files that have not changed since, what was seen is kept in `cache`.
 
     Raises:
         SegcvError: the table cannot be had, or an image or mask is not fit for use.
@@ -53,6 +62,7 @@ def open_data(data: DataSettings, group: GroupSettings, *, cache: Path, workers:
         raise GroupError(f"group.level={absent[0]} is not a column of the table; it has {', '.join(images.columns)}.")
     labels = labels_of(data, images)
     profile = check_data(images, labels, bands=data.bands, nodata=data.nodata, max_pixels=data.max_pixels,
-                         marks=group.overlaps, workers=max(1, workers), progress=progress)
+                         marks=group.overlaps, workers=threads(workers), kept=cache / SEEN,
+                             progress=progress)
     found = file_places(images, needed=group.ground == GEOREFERENCE) if group.ground in (AUTO, GEOREFERENCE) else None
     return Data(data_name(data), labels, images, profile, data_id(profile, labels), found)
