@@ -6,7 +6,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from segcv.config import command
+from segcv.config import command, progress_bar
 from segcv.errors import ConfigError, ScoreError
 from segcv.report_settings import CompareCommand
 from segcv.settings import TARGETS
@@ -14,10 +14,13 @@ from segcv.settings import TARGETS
 if TYPE_CHECKING:
     import pandas as pd
 
-    from segcv.reporting import ComparisonEvidence
+    from segcv.reporting import ComparisonEvidence, Picture
+    from segcv.splits import Split
     from segcv.statistics import Candidate, CandidatesComparison, Pair
+    from segcv.sweeps import Sweep
 
 GATES = ("better", "not_worse")
+PAIRS_SHOWN = 6              # pairs whose changed images are shown as pictures
 
 
 @command("compare")
@@ -29,10 +32,12 @@ def main(settings: CompareCommand) -> None:
     evidence = evidence_of_results(settings) if settings.results is not None else evidence_of_runs(settings)
     folder = Path(settings.out) if settings.out else (
         Path("comparison") if settings.results else Path(settings.runs) / "comparison")
-    path = write_comparison(folder, evidence)
+    path = write_comparison(folder, evidence, html=settings.report.html, language=settings.report.language)
     for line in said(evidence):
         print(line)
     print(f"Report: {path}")
+    if settings.report.html:
+        print(f"Page:   {path.with_suffix('.html')}")
     failed = [f"{name}: {text}" for name, text in evidence.gate.items() if not text.startswith("passed")]
     if failed:
         raise ScoreError("gate not passed; " + "; ".join(failed))
@@ -55,7 +60,7 @@ def evidence_of_runs(settings: CompareCommand) -> ComparisonEvidence:
     """What the runs of the candidates say of each pair, with the groups and images that differ most."""
     from segcv.reporting import ComparisonEvidence, changed_images, pair_name
     from segcv.statistics import candidate, check_complete, column_weights, compare_candidates, own_seeds
-    from segcv.sweeps import named_sweep, scores_of, split_of, table_of
+    from segcv.sweeps import legend_of, named_sweep, scores_of, split_of, table_of
 
     runs = Path(settings.runs)
     sweeps = {name: named_sweep(runs, name) for name in settings.candidates}
@@ -64,21 +69,43 @@ def evidence_of_runs(settings: CompareCommand) -> ComparisonEvidence:
         seeds = settings.seeds if settings.seeds is not None else sorted({record.seed for record in sweep})
         check_complete(table_of(sweep), folds=splits[name].folds, repeats=splits[name].repeats, seeds=seeds,
                        own=settings.seeds is None and own_seeds(table_of(sweep)))
-    tried = [candidate(name, scores_of(runs, sweep, splits[name]), table_of(sweep),
-                       class_names=splits[name].class_names) for name, sweep in sweeps.items()]
+    scores = {name: scores_of(runs, sweep, splits[name]) for name, sweep in sweeps.items()}
+    tried = [candidate(name, scores[name], table_of(sweep), class_names=splits[name].class_names)
+             for name, sweep in sweeps.items()]
     first = splits[settings.candidates[0]]
     found = compare_candidates(tried, metric=settings.metric, target=settings.target or first.target,
                                level=settings.level, power=settings.power,
                                weights=column_weights(first.images, settings.weights) if settings.weights else None)
     own = {each.name: own_tables(each, settings.metric) for each in tried}
     pairs = [(pair.overall.first, pair.overall.second) for pair in found.pairs]
+    changed = {(one, two): changed_images(own[one][1], own[two][1]) for one, two in pairs}
     return ComparisonEvidence(
-        found=found,
+        found=found, legend=legend_of(first),
+        pictures={pair_name(one, two): pictures_of(settings, (sweeps[one], sweeps[two]), first, own[one][1],
+                                                   changed[one, two], scores[one])
+                  for one, two in pairs[:PAIRS_SHOWN] if settings.report.html and settings.report.pictures},
         groups={pair_name(one, two): group_differences(own[one][0], own[two][0]) for one, two in pairs},
-        changed={pair_name(one, two): changed_images(own[one][1], own[two][1]) for one, two in pairs},
+        changed={pair_name(one, two): changed[one, two] for one, two in pairs},
         gate=gate_of(settings, found),
         unproven=tuple(name for name, sweep in sweeps.items() if not all(record.held_out_proof for record in sweep)),
         fingerprints={"split_id": found.split_id, "data_id": found.data_id})
+
+
+def pictures_of(settings: CompareCommand, sweeps: tuple[Sweep, Sweep], split: Split, images: pd.DataFrame,
+                changed: pd.DataFrame, scores: pd.DataFrame) -> tuple[Picture, ...]:
+    """Small pictures of the images that changed most, with both predictions and where they differ."""
+    from segcv.reporting import Picture
+    from segcv.sweeps import cut_differences
+
+    names = tuple(sweep[0].candidate for sweep in sweeps)
+    rows = changed[["image_id"]].merge(images[["image_id", "group_id", "fold", "score"]], on="image_id")
+    found = cut_differences(Path(settings.runs), sweeps, split, rows, scores, progress=progress_bar)
+    both = {name: f"{names[0]} {first:.3f}, {names[1]} {second:.3f}" for name, first, second in
+            changed[["image_id", "score_first", "score_second"]].itertuples(index=False)}
+    called = dict(zip(("first", "second"), names, strict=True))
+    return tuple(Picture(one.image_id, one.group_id, str(one.fold), one.classes, one.score, one.why,
+                         tuple((called.get(name, name), data) for name, data in one.panels), (), both[one.image_id])
+                 for one in found)
 
 
 def own_tables(each: Candidate, metric: str) -> tuple[pd.DataFrame, pd.DataFrame]:

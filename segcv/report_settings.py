@@ -34,6 +34,13 @@ class AggregateCommand:
 
 
 @dataclass
+class PageSettings:
+    html: bool = True                    # comparison.html beside comparison.md, and figures
+    pictures: bool = True                # with html: the images that changed most
+    language: str = "en"                 # en, zh
+
+
+@dataclass
 class CompareCommand:
     candidates: list[str] = "???"  # type: ignore[assignment]      # the first is the one the others must beat
     runs: str = "runs"
@@ -48,6 +55,7 @@ class CompareCommand:
     folds: int | None = None             # with results: how many folds there should be
     seeds: list[int] | None = None
     out: str | None = None               # default: comparison/, beside the runs
+    report: PageSettings = field(default_factory=PageSettings)
 
 
 @dataclass

@@ -4,22 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from segcv.reporting.comparison_figures import differences_figure, ranks_figure
 from segcv.reporting.frames import estimates_table, frame_table, mapping_table
+from segcv.reporting.html import html_page
 from segcv.reporting.markdown import page
-from segcv.reporting.numbers import estimate_text, score_text
-from segcv.reporting.section import Block, Bullets, Paragraph, Section, Table, count, estimate, number, text
-from segcv.reporting.sentences import say
-from segcv.reporting.writing import TABLES, csv_text
+from segcv.reporting.numbers import UNDEFINED, estimate_text, score_text
+from segcv.reporting.section import (
+    Block,
+    Bullets,
+    Gallery,
+    Headline,
+    Paragraph,
+    Picture,
+    Section,
+    Table,
+    count,
+    estimate,
+    number,
+    text,
+)
+from segcv.reporting.sections import without_figures
+from segcv.reporting.sentences import in_language, say
+from segcv.reporting.writing import TABLES, csv_text, write_figures
 from segcv.statistics import CandidatesComparison, Comparison, Pair, ResultsComparison
 from segcv.tables import write_json, write_text
 
-COMPARISON, SUMMARY = "comparison.md", "summary.json"
+COMPARISON, PAGE, SUMMARY = "comparison.md", "comparison.html", "summary.json"
+MOST_HEADLINES = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,6 +53,8 @@ class ComparisonEvidence:
     changed: Mapping[str, pd.DataFrame] = field(default_factory=dict)    # pair -> images that changed most
     gate: Mapping[str, str] = field(default_factory=dict)                # candidate -> what the gate said
     unproven: tuple[str, ...] = ()                                       # candidates
+    pictures: Mapping[str, tuple[Picture, ...]] = field(default_factory=dict)      # pair -> images that changed most
+    legend: tuple[tuple[str, str], ...] = ()                             # class name and #rrggbb
     fingerprints: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -43,14 +63,25 @@ def pair_name(first: str, second: str) -> str:
     return f"{first} minus {second}"
 
 
-def write_comparison(folder: Path, evidence: ComparisonEvidence) -> Path:
-    """The path of comparison.md, written with tables/*.csv and summary.json."""
-    sections = _sections(evidence)
-    for section in sections:
-        for table in section.tables:
-            write_text(folder / TABLES / f"{_file(table.name)}.csv", csv_text(table))
-    write_json(folder / SUMMARY, comparison_json(evidence))
-    write_text(folder / COMPARISON, page(say("compare_title"), sections))
+def write_comparison(folder: Path, evidence: ComparisonEvidence, *, html: bool = False, language: str = "en") -> Path:
+    """The path of comparison.md, written with tables/*.csv and summary.json; with `html` comparison.html and figures.
+
+    Same evidence, same bytes.
+    """
+    with in_language(language):
+        sections = _sections(evidence)
+        if not html:
+            sections = without_figures(sections)
+        for section in sections:
+            for table in section.tables:
+                write_text(folder / TABLES / f"{_file(table.name)}.csv", csv_text(table))
+        write_figures(folder, sections)
+        if html:
+            write_text(folder / PAGE, html_page(say("compare_title"), sections))
+        else:
+            (folder / PAGE).unlink(missing_ok=True)
+        write_json(folder / SUMMARY, comparison_json(evidence))
+        write_text(folder / COMPARISON, page(say("compare_title"), sections))
     return folder / COMPARISON
 
 
@@ -95,7 +126,7 @@ def _sections(evidence: ComparisonEvidence) -> tuple[Section, ...]:
     if evidence.found is None:
         return (_of_results(evidence),)
     return (_answer(evidence), _candidates(evidence.found), _classes(evidence.found), _alarms(evidence.found),
-            _where(evidence), _tests(evidence.found))
+            _where(evidence), *_changed(evidence), _tests(evidence.found))
 
 
 def _answer(evidence: ComparisonEvidence) -> Section:
@@ -105,6 +136,8 @@ def _answer(evidence: ComparisonEvidence) -> Section:
         blocks.append(Paragraph(say("compare_unproven", names=", ".join(evidence.unproven)), strong=True))
     blocks += [Paragraph(say("compare_gate", name=name, said=said), strong=True)
                for name, said in evidence.gate.items()]
+    if len(evidence.found.pairs) <= MOST_HEADLINES:
+        blocks += [_headline(pair) for pair in evidence.found.pairs]
     rows = []
     for pair in evidence.found.pairs:
         one = pair.overall
@@ -113,7 +146,8 @@ def _answer(evidence: ComparisonEvidence) -> Section:
                      count(one.columns)))
         blocks.append(Paragraph(say("compare_pair", first=one.first, second=one.second, verdict=pair.verdict,
                                     unit=one.difference.unit, value=estimate_text(one.difference),
-                                    detectable=score_text(one.detectable), power=f"{100 * one.power:.0f}")))
+                                    detectable=score_text(one.detectable), power=f"{100 * one.power:.0f}")
+                                + f" {_next(one)}".rstrip()))
     blocks.append(Table("pairs", ("pair", "verdict", "difference", "p (Holm)", "smallest difference seen",
                                   "what limits", "groups", "columns"), tuple(rows),
                         why="too few groups or one column: see the tests"))
@@ -126,10 +160,28 @@ def _answer(evidence: ComparisonEvidence) -> Section:
     return Section(say("compare_answer"), tuple(blocks))
 
 
+def _headline(pair: Pair) -> Headline:
+    """The difference with its interval and the verdict."""
+    one = pair.overall
+    shown = one.these_models if one.frozen else one.difference
+    sure = (say("compare_sure", low=f"{shown.low:+.3f}", high=f"{shown.high:+.3f}", level=f"{100 * shown.level:.0f}")
+            if shown.has_interval else say("no_interval", why=shown.note))
+    value = f"{shown.value:+.3f}" if isfinite(shown.value) else UNDEFINED
+    return Headline(f"{pair_name(one.first, one.second)}, {shown.unit}", value, f"{sure} {pair.verdict}.")
+
+
+def _next(one: Comparison) -> str:
+    """What would show a smaller difference."""
+    if one.frozen or one.binds not in ("groups", "models"):
+        return ""
+    return say(f"compare_next_{one.binds}", first=one.first, second=one.second)
+
+
 def _candidates(found: CandidatesComparison) -> Section:
     ranks = {name: "percent" for name in found.ranks.columns if name != "candidate"}
     return Section(say("compare_candidates"), (
         estimates_table(found.scores.items(), name="candidates", title="", first="candidate"),
+        ranks_figure(found.ranks),
         frame_table(found.ranks, name="ranks", title=say("compare_ranks"), why=say("compare_ranks_why"),
                     formats=ranks)))     # type: ignore[arg-type]
 
@@ -159,14 +211,26 @@ def _alarms(found: CandidatesComparison) -> Section:
 
 
 def _where(evidence: ComparisonEvidence) -> Section:
+    assert evidence.found is not None
+    own = {pair_name(pair.overall.first, pair.overall.second): pair.overall for pair in evidence.found.pairs}
     blocks: list[Block] = []
     for name, table in evidence.groups.items():
+        if name in own and len(table):
+            blocks.append(differences_figure(table, own[name], name=name))
         blocks.append(frame_table(table, name=f"groups {name}", title=say("compare_groups", pair=name),
                                   why="one group is one observation"))
     for name, table in evidence.changed.items():
         blocks.append(frame_table(table, name=f"images {name}", title=say("compare_images", pair=name),
                                   why="one image is one observation"))
     return Section(say("compare_where"), tuple(blocks))
+
+
+def _changed(evidence: ComparisonEvidence) -> tuple[Section, ...]:
+    """Pictures of the images that changed most, pair by pair."""
+    blocks: list[Block] = []
+    for name, pictures in evidence.pictures.items():
+        blocks += [Paragraph(say("compare_images", pair=name)), Gallery(name, pictures, evidence.legend)]
+    return (Section(say("gallery"), (Paragraph(say("compare_pictures")), *blocks)),) if blocks else ()
 
 
 def _tests(found: CandidatesComparison) -> Section:

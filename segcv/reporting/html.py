@@ -6,7 +6,7 @@ from math import isfinite
 
 from segcv.reporting.figures import rendered
 from segcv.reporting.html_gallery import gallery
-from segcv.reporting.html_text import text
+from segcv.reporting.html_text import shortened_text, text
 from segcv.reporting.numbers import cell_text
 from segcv.reporting.page_parts import SCRIPT, STYLE
 from segcv.reporting.section import (
@@ -25,6 +25,7 @@ from segcv.reporting.section import (
 from segcv.reporting.sentences import language_code, say
 
 SHOWN_ROWS = 500             # of a table on the page; its file holds all
+SHOWN_SIGNS = 120            # of a text in a cell; the pointer shows all of it
 TALL_ROWS = 25               # from here on a table scrolls in a box of its own
 TALL = 'class="wide tall" tabindex="0"'      # so that the keyboard can scroll it
 
@@ -82,6 +83,7 @@ def _table(table: Table) -> str:
 
 def _cell(cell: Cell) -> str:
     if isinstance(cell.value, str):
-        return f"<td>{text(cell.value) if cell.value.strip() else text(say('blank'))}</td>"
+        whole = f' title="{text(cell.value)}"' if len(cell.value) > SHOWN_SIGNS else ""
+        return f"<td{whole}>{shortened_text(cell.value, SHOWN_SIGNS)}</td>"
     key = f' data-v="{cell.value!r}"' if isfinite(cell.value) else ""
     return f'<td class="n"{key}>{text(cell_text(cell))}</td>'

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from segcv.reporting.frames import estimates_table, frame_table
+from segcv.reporting.html import html_page
 from segcv.reporting.markdown import page
 from segcv.reporting.numbers import estimate_text, score_text
 from segcv.reporting.section import Block, Bullets, Paragraph, Section
@@ -18,7 +19,7 @@ from segcv.reporting.writing import TABLES, csv_text
 from segcv.statistics import Estimate
 from segcv.tables import write_json, write_text
 
-NESTED_REPORT, NESTED_SUMMARY = "nested_report.md", "summary.json"
+NESTED_REPORT, NESTED_PAGE, NESTED_SUMMARY = "nested_report.md", "nested_report.html", "summary.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +46,15 @@ class NestedEvidence:
 
 
 def write_nested_report(folder: Path, evidence: NestedEvidence) -> Path:
-    """The path of nested_report.md, written with tables/*.csv and summary.json."""
+    """The path of nested_report.md, written with nested_report.html, tables/*.csv and summary.json."""
     sections = _sections(evidence)
     for section in sections:
         for table in section.tables:
             write_text(folder / TABLES / f"{table.name}.csv", csv_text(table))
     write_json(folder / NESTED_SUMMARY, nested_summary(evidence))
-    write_text(folder / NESTED_REPORT, page(say("nested_title", name=evidence.name), sections))
+    title = say("nested_title", name=evidence.name)
+    write_text(folder / NESTED_PAGE, html_page(title, sections))
+    write_text(folder / NESTED_REPORT, page(title, sections))
     return folder / NESTED_REPORT
 
 

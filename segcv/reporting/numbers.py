@@ -30,13 +30,15 @@ def percent_text(value: float) -> str:
 
 
 def number_text(value: float) -> str:
-    """A plain number with at most four digits after the point, whole ones without.
+    """A plain number with at most four digits after the point, whole ones without; a tiny one is not called 0.
 
-    >>> number_text(3.0), number_text(0.12345)
-    ('3', '0.1235')
+    >>> number_text(3.0), number_text(0.12345), number_text(0.00000123)
+    ('3', '0.1235', '1e-06')
     """
     if not isfinite(value):
         return UNDEFINED
+    if 0 < abs(value) < 0.00005:
+        return f"{value:.0e}"
     return str(int(value)) if value == int(value) else f"{value:.4f}".rstrip("0").rstrip(".")
 
 

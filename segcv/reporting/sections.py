@@ -52,7 +52,10 @@ def report_sections(evidence: Evidence, *, figures: bool = True) -> tuple[Sectio
     kept = evidence.probabilities is not None or evidence.outlines is not None
     absent = {name for name, there in (("beside", kept), ("external", evidence.cohort is not None)) if not there}
     sections = tuple(SECTIONS[name](evidence) for name in names if name not in absent)
-    if figures:
-        return sections
+    return sections if figures else without_figures(sections)
+
+
+def without_figures(sections: tuple[Section, ...]) -> tuple[Section, ...]:
+    """The same sections without their figures."""
     return tuple(replace(section, blocks=tuple(block for block in section.blocks if not isinstance(block, Figure)))
                  for section in sections)

@@ -313,6 +313,7 @@ COLUMNS: dict[str, str] = {
     "standard_error": "standard error", "low": "min", "high": "max", "sd_over_seeds": "SD over seeds (n-1)",
     "sd_over_repeats": "SD over repeats (n-1)", "group_id": "group", "image_id": "image", "sd_over_columns":
     "SD over seeds or repeats", "rank_correlation": "rank correlation", "p_value": "p", "p_holm": "p (Holm)",
+    "score_first": "score of the first", "score_second": "score of the second",
     "per_sd": "change per SD", "sure": "model sure", "ragged": "ragged border", "specks": "tiny specks",
     "false_alarm": "false alarm", "miss_rate": "miss rate", "false_alarm_rate":
     "false-alarm rate", "held_out": "held out", "labelled_pixels": "labelled pixels",

@@ -28,6 +28,24 @@ PAGES: dict[str, str] = {
     "compare_images": "Images that changed most: {pair}",
     "compare_tests": "The tests, and how to read them",
     "compare_results": "{first} against {second}, by fold: {verdict}. Mean difference {value}.",
+    "compare_sure": "{low} to {high} ({level} % interval):",
+    "compare_next_groups": "To show a smaller one takes more groups; how many: python -m segcv.plan candidate={first} "
+                           "against={second} difference=0.01.",
+    "compare_next_models": "To show a smaller one takes more seeds or repeats; how many: python -m segcv.plan "
+                           "candidate={first} against={second} difference=0.01.",
+    "compare_band": "a mean in here could not be told from 0",
+    "compare_mean": "mean of the groups",
+    "compare_axis": "{first} minus {second}",
+    "compare_ranks_axis": "share of draws of groups",
+    "figure_differences": "Difference in every group, {pair}: blue speaks for the first, orange for the second; dots "
+                          "grow "
+                          "with images, the diamond is the mean with its interval",
+    "figure_differences_alt": "{pair}: of {groups} groups {above} score higher with the first and {below} with the "
+                              "second; "
+                              "a mean within {band} of 0 could not have been seen.",
+    "compare_pictures": "In the last picture pixels are blue where only the first is right, orange where only the "
+                        "second "
+                        "is, red where both are wrong. Predictions are those of the first seed.",
     # terminal
     "row_expected": "{unit} to expect on new groups",
     "row_bounded": "the same, no shape of distribution assumed",

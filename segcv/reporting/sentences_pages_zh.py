@@ -25,6 +25,21 @@ PAGES: dict[str, str] = {
     "compare_images": "变化最大的图像：{pair}",
     "compare_tests": "检验及其解读",
     "compare_results": "{first} 对 {second}，按折比较：{verdict}。平均差为 {value}。",
+    "compare_sure": "{low} 到 {high}（{level} % 区间）：",
+    "compare_next_groups": "要显示更小的差异需要更多的组；需要多少：python -m segcv.plan candidate={first} "
+                           "against={second} difference=0.01。",
+    "compare_next_models": "要显示更小的差异需要更多的随机种子或重复；需要多少：python -m segcv.plan "
+                           "candidate={first} against={second} difference=0.01。",
+    "compare_band": "落在此处的均值无法与 0 区分",
+    "compare_mean": "各组的均值",
+    "compare_axis": "{first} 减 {second}",
+    "compare_ranks_axis": "对组重抽样的比例",
+    "figure_differences": "各组中的差异，{pair}：蓝色有利于前者，橙色有利于后者；点的大小随图像数增大，"
+                          "菱形为均值及其区间",
+    "figure_differences_alt": "{pair}：在 {groups} 个组中，前者在 {above} 个组得分较高，后者在 {below} 个组得分较高；"
+                              "均值若在 0 附近 {band} 以内则无法看出。",
+    "compare_pictures": "最后一幅图中，蓝色表示只有前者正确，橙色表示只有后者正确，红色表示两者都错。"
+                        "预测来自第一个随机种子。",
     # terminal
     "row_expected": "新组上预期的 {unit}",
     "row_bounded": "同上，不假设分布形状",

@@ -290,6 +290,7 @@ COLUMNS: dict[str, str] = {
     "standard_error": "标准误", "low": "最小值", "high": "最大值", "sd_over_seeds": "随机种子间 SD（n-1）",
     "sd_over_repeats": "重复间 SD（n-1）", "group_id": "组", "image_id": "图像",
     "sd_over_columns": "随机种子或重复间 SD", "rank_correlation": "秩相关", "p_value": "p 值", "p_holm": "p 值（Holm）",
+    "score_first": "前者得分", "score_second": "后者得分",
     "per_sd": "每 SD 的变化", "sure": "模型把握", "ragged": "边界参差", "specks": "细小碎点", "false_alarm": "误报",
     "miss_rate": "漏检率",
     "false_alarm_rate": "误报率",
