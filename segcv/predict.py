@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from segcv.config import command, progress_bar
 from segcv.errors import ConfigError, ImageFileError, SegcvError, SegcvWarning
 from segcv.settings import PredictCommand
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import pandas as pd
     from numpy.typing import NDArray
 
+    from segcv.pixels import BandMoments, OpenImage
     from segcv.prediction import Members
 
 FORMATS, CONTRACTS = ("png", "tiff", "npy"), ("refuse", "warn")
@@ -38,6 +42,7 @@ def predicted(settings: PredictCommand) -> None:
 
     images = find_images(Path(settings.images))
     members = load_members(Path(settings.model_folder))
+    own = OwnMoments(settings, members, images)
     out = Path(settings.out)
     refuse_other_model(out, members.fingerprint)
     write_json(out / NOTE, {"model": settings.model_folder, "members": list(members.names),
@@ -48,7 +53,7 @@ def predicted(settings: PredictCommand) -> None:
         target = out / f"{image_id}.{settings.format}"
         try:
             if not target.is_file():
-                predict_one(settings, members, image_id, Path(path), out)
+                predict_one(settings, members, image_id, Path(path), out, own=own.of(image_id))
             rows.append({"image_id": image_id, "image_path": path,
                          "prediction_path": target.relative_to(out).as_posix()})
         except ImageFileError as error:
@@ -63,8 +68,10 @@ def predicted(settings: PredictCommand) -> None:
                          "way the training images were made, or predict them all the same: contract=warn")
 
 
-def predict_one(settings: PredictCommand, members: Members, image_id: str, path: Path, out: Path) -> None:
-    """Write the labels of one image, and its probabilities where they are asked for; the labels last.
+def predict_one(settings: PredictCommand, members: Members, image_id: str, path: Path, out: Path, *,
+                own: BandMoments | None = None) -> None:
+    """Write the labels of one image, and its probabilities where they are asked for; the labels last. `own`: mean and
+    std of its source, where the model normalises sources.
 
     Raises:
         ImageFileError: the image cannot be read, or breaks the contract of one of the members.
@@ -90,7 +97,7 @@ def predict_one(settings: PredictCommand, members: Members, image_id: str, path:
         top = 0
         for found, probabilities in predicted_rows(
                 members, image, window=settings.window, margin=settings.prediction.overlap,
-                refuse=lambda piece: refuse_unfit(settings, members, piece, path), **choices):
+                refuse=lambda piece: refuse_unfit(settings, members, piece, path), own=own, **choices):
             labels[top:top + len(found)] = found
             if shares is not None:
                 shares[top:top + len(found)] = np.moveaxis(probabilities, 0, -1)
@@ -98,6 +105,68 @@ def predict_one(settings: PredictCommand, members: Members, image_id: str, path:
         if shares is not None:
             write_array(shares, out / "probabilities" / f"{image_id}.{settings.probabilities}", like=path)
         write_array(labels, out / f"{image_id}.{settings.format}", like=path)
+
+
+class OwnMoments:
+    """Mean and std of each source, read when its first image is predicted; nothing for models that need none.
+
+    Raises:
+        ConfigError: the model normalises sources and nothing says what they are, or a pattern that has no effect.
+    """
+
+    def __init__(self, settings: PredictCommand, members: Members, images: pd.DataFrame) -> None:
+        by_source = [model.preprocessing for model in members.models if model.preprocessing.by_source]
+        pattern, known = settings.source_pattern, "source_id" in images
+        if pattern is not None and (known or not by_source):
+            why = "the table says them in source_id" if known else "this model does not normalise sources"
+            raise ConfigError(f"source_pattern={pattern} has no effect: {why}. Leave it out.")
+        if by_source and pattern is None and not known:
+            raise ConfigError("this model normalises the images of each source (a volume's slices) by their mean and "
+                              "deviation together. Say which belong together: images=TABLE.csv with a column "
+                              "source_id, or source_pattern='^(.*)_[0-9]+$', whose group is the source.")
+        self.settings, self.contract = settings, by_source[0] if by_source else None
+        self.images, self.found = images, dict[str, Any]()
+        if self.contract is not None:
+            self.images = images.assign(source=images["source_id"] if known else [
+                source_in(image_id, str(pattern)) for image_id in images["image_id"]])
+
+    def of(self, image_id: str) -> BandMoments | None:
+        """Those of this image's source; None where the model asks for none."""
+        if self.contract is None:
+            return None
+        source = self.images.set_index("image_id")["source"][image_id]
+        if source not in self.found:
+            from segcv.prediction import raster_moments
+
+            paths = self.images.loc[self.images["source"].eq(source), "image_path"]
+            self.found[source] = raster_moments(opened(paths), self.contract, window=self.settings.window)
+        return cast("BandMoments", self.found[source])
+
+
+def opened(paths: Iterable[str]) -> Iterator[OpenImage]:
+    """Images, open one after the other."""
+    from segcv.pixels import open_image
+
+    for path in paths:
+        with open_image(Path(path)) as image:
+            yield image
+
+
+def source_in(image_id: str, pattern: str) -> str:
+    """What the group of the pattern finds in an image id.
+
+    Raises:
+        ConfigError: it finds nothing, or is no expression with a group.
+    """
+    import re
+
+    try:
+        found = re.search(pattern, image_id)
+        if found is not None:
+            return found.group(1)
+    except (re.error, IndexError) as error:
+        raise ConfigError(f"source_pattern={pattern} is no regular expression with a group ({error}).") from error
+    raise ConfigError(f"source_pattern={pattern} finds no source in the image id {image_id}.")
 
 
 def write_array(values: NDArray[Any], target: Path, *, like: Path) -> None:

@@ -7,6 +7,11 @@ from typing import Any
 
 
 @dataclass
+class PreprocessingSettings:
+    statistics: str = "training_fold"    # whose mean and deviation normalise an image: training_fold, per_source
+
+
+@dataclass
 class ModelSettings:
     name: str = "unet_small"             # or an architecture of smp, or package.module:function
     encoder: str | None = None

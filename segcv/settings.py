@@ -11,12 +11,13 @@ from segcv.recipe_settings import (
     ModelSettings,
     OptimSettings,
     PredictionSettings,
+    PreprocessingSettings,
     SeedSettings,
     TrainerSettings,
 )
 
-__all__ = ["AugmentSettings", "LossSettings", "ModelSettings", "OptimSettings", "PredictionSettings", "SeedSettings",
-           "TrainerSettings"]            # those of a recipe are found here too
+__all__ = ["AugmentSettings", "LossSettings", "ModelSettings", "OptimSettings", "PredictionSettings",
+           "PreprocessingSettings", "SeedSettings", "TrainerSettings"]            # those of a recipe are found here too
 
 TARGETS = ("equal_group", "equal_row", "group_pooled", "pooled")     # what the primary number weighs alike
 
@@ -126,6 +127,7 @@ class RecipeCommand(SplitCommand):
 
     workers: int = 2                     # of training; the data are looked at by one thread per core
     seed: int = 0
+    preprocessing: PreprocessingSettings = field(default_factory=PreprocessingSettings)
     model: ModelSettings = field(default_factory=ModelSettings)
     loss: LossSettings = field(default_factory=LossSettings)
     optim: OptimSettings = field(default_factory=OptimSettings)
@@ -252,6 +254,7 @@ class PredictCommand:
     probabilities: str | None = None     # npy, tiff
     contract: str = "refuse"             # refuse, warn
     window: int = 4096                   # px; larger images are predicted window by window
+    source_pattern: str | None = None    # expression whose group is an image's source: where sources are normalised
     prediction: PredictionSettings = field(default_factory=PredictionSettings)
     device: str = "auto"
     threads: int = 1

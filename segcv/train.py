@@ -293,6 +293,11 @@ def refuse_settings(settings: TrainCommand) -> None:
             raise ConfigError(f"optim.{name}={number} is not a number to train with.")
     if settings.augment.crop is not None and settings.augment.crop < 1:
         raise ConfigError(f"augment.crop={settings.augment.crop} must be 1 px or more, or null for whole images.")
+    from segcv.pixels import STATISTICS
+
+    if settings.preprocessing.statistics not in STATISTICS:
+        raise ConfigError(f"preprocessing.statistics={settings.preprocessing.statistics} is not known; use one of "
+                          f"{', '.join(STATISTICS)}.")
     if settings.augment.foreground:
         from segcv.training import Cropping
 

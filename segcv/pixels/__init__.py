@@ -22,7 +22,13 @@ from segcv.pixels.mask_looks import MaskLook, mask_look
 from segcv.pixels.moments import valid_pixels
 from segcv.pixels.pictures import class_colours, difference_panels, picture_panels, picture_row
 from segcv.pixels.predicted import PredictedCoding, predicted_coding
-from segcv.pixels.preprocessing import Preprocessing, fit_preprocessing
+from segcv.pixels.preprocessing import (
+    STATISTICS,
+    BandMoments,
+    Preprocessing,
+    fit_preprocessing,
+    own_moments,
+)
 from segcv.pixels.profile import Profile, changed_images, check_data, class_pixels, data_id, refuse_unlabelled
 from segcv.pixels.reading import read_image
 from segcv.pixels.volumes import read_volume
@@ -30,12 +36,12 @@ from segcv.pixels.windows import OpenMask, open_mask
 from segcv.pixels.writing import thumbnail, write_mask
 
 __all__ = [
-    "FLIGHT_STRIP_CLASSES", "MAX_PIXELS", "AnnotationRules", "Conversion", "Decoded", "LabelMap", "Look",
-    "MaskCounts", "MaskLook", "OpenImage", "OpenMask", "PredictedCoding", "Preprocessing", "Profile",
-    "annotation_rules", "annotations_id", "changed_images", "check_data", "class_colours", "class_pixels",
+    "FLIGHT_STRIP_CLASSES", "MAX_PIXELS", "STATISTICS", "AnnotationRules", "BandMoments", "Conversion", "Decoded",
+    "LabelMap", "Look", "MaskCounts", "MaskLook", "OpenImage", "OpenMask", "PredictedCoding", "Preprocessing",
+    "Profile", "annotation_rules", "annotations_id", "changed_images", "check_data", "class_colours", "class_pixels",
     "convert_annotations", "count_masks", "data_id", "decoded_pairs", "difference_panels", "fit_preprocessing",
     "georeferences", "has_georeferences", "infer_label_map", "label_map", "labels_found", "look", "mask_look",
-    "open_image", "open_mask", "picture_panels", "picture_row", "predicted_coding", "read_image", "read_volume",
-    "rectangles_agree", "refuse_unlabelled", "thumbnail", "valid_pixels", "write_flight_strips", "write_mask",
-    "write_raster",
+    "open_image", "open_mask", "own_moments", "picture_panels", "picture_row", "predicted_coding", "read_image",
+    "read_volume", "rectangles_agree", "refuse_unlabelled", "thumbnail", "valid_pixels", "write_flight_strips",
+    "write_mask", "write_raster",
 ]

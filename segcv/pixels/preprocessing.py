@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,23 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from segcv.errors import ImageFileError, SegcvWarning
+from segcv.errors import ConfigError, ImageFileError, SegcvWarning
 from segcv.pixels.decoded import Decoded
 from segcv.pixels.files import MAX_PIXELS
 from segcv.pixels.moments import Moments, valid_pixels
 from segcv.pixels.reading import read_image
 from segcv.tables import Progress, fingerprint, quiet
+
+TRAINING, IMAGE, SOURCE = "training", "image", "source"
+STATISTICS = ("training_fold", "per_source")
+
+
+@dataclass(frozen=True, slots=True)
+class BandMoments:
+    """Mean and population standard deviation per band; 0 and 1 without a pixel, and 1 for a band that never changes."""
+
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +51,46 @@ class Preprocessing:
     fitted_on: str                   # fingerprint of the sorted ids of the images that were read
     low: tuple[float, ...] = ()      # per band: the least and the greatest value met
     high: tuple[float, ...] = ()
+    scope: str = TRAINING            # whose mean and std are used: those above, or each image's or source's own
+
+    @property
+    def by_own(self) -> bool:
+        """Is each image normalised by its own or its source's mean and std?"""
+        return self.scope != TRAINING
+
+    @property
+    def by_source(self) -> bool:
+        """By its source's, of which an image alone does not tell all?"""
+        return self.scope == SOURCE
+
+    def on(self, image: NDArray[Any]) -> Preprocessing:
+        """What normalises this image taken alone: with its own mean and std, where each image or source has its own."""
+        if not self.by_own:
+            return self
+        own = self.own([image])
+        return replace(self, mean=own.mean, std=own.std, scope=TRAINING)
+
+    def trained(self) -> Preprocessing:
+        """The same with the training images' mean and std for every image."""
+        return replace(self, scope=TRAINING)
+
+    def own(self, images: Iterable[NDArray[Any]]) -> BandMoments:
+        """Mean and std over all pixels with data of these images, windows or slices, each H x W x bands."""
+        moments = Moments(self.bands)
+        for image in images:
+            moments.add(image[valid_pixels(image, self.nodata)])
+        if not moments.pixels:
+            return BandMoments((0.0,) * self.bands, (1.0,) * self.bands)
+        return BandMoments(tuple(moments.mean().tolist()), tuple(value or 1.0 for value in moments.std().tolist()))
 
     def apply(self, image: NDArray[Any]) -> NDArray[np.float32]:
         """The image, H x W x bands, as a model gets it: bands x H x W, (value - mean) / std.
 
-        Pixels without data (`nodata`, or a float band that is not finite) are 0, the mean, in every band.
+        Pixels without data (`nodata`, or a float band that is not finite) are 0, the mean, in every band. Where each
+        image or source has its own mean and std, this image is taken alone.
         """
+        if self.by_own:
+            return self.on(image).apply(image)
         valid = valid_pixels(image, self.nodata)
         scaled: NDArray[np.float32] = image.transpose(2, 0, 1).astype(np.float32)
         scaled -= np.array(self.mean, np.float32)[:, None, None]
@@ -79,16 +124,23 @@ class Preprocessing:
 
 
 def fit_preprocessing(rows: pd.DataFrame, *, nodata: float | None = None, max_pixels: int = MAX_PIXELS,
-                      decoded: Decoded | None = None, progress: Progress = quiet) -> Preprocessing:
+                      decoded: Decoded | None = None, statistics: str = "training_fold",
+                      progress: Progress = quiet) -> Preprocessing:
     """Mean and population standard deviation per band over the images in `rows`, which must be the training rows.
 
     Nothing but `image_path` of these rows is opened, or what is kept of them in `decoded`. Exact for 8 and 16 bits; the
     order of rows does not matter. Where rows have a `train_count`, an image weighs as much as that many.
     Pixels without data do not count. A band that never changes keeps std 1, with a warning.
 
+    With `statistics` per_source these only tell what the training images were; what normalises is each image's own mean
+    and deviation or, where rows share a `source_id` (the slices of a volume), their source's (see `own_moments`).
+
     Raises:
+        ConfigError: `statistics` is unknown.
         ImageFileError: an image cannot be read, images differ in bands or type, or no pixel holds data.
     """
+    if statistics not in STATISTICS:
+        raise ConfigError(f"preprocessing.statistics={statistics} is not known; use one of {', '.join(STATISTICS)}.")
     if rows.empty:
         raise ImageFileError("no training image is given to take mean and standard deviation from.")
     ordered = rows.sort_values("image_id", kind="stable")
@@ -127,7 +179,44 @@ def fit_preprocessing(rows: pd.DataFrame, *, nodata: float | None = None, max_pi
         std=tuple(1.0 if value == 0 or math.isnan(value) else value for value in std.tolist()),
         nodata=None if nodata is None else float(nodata), pixels=moments.pixels, images=len(paths),
         fitted_on=fingerprint(sorted(rows["image_id"])), low=tuple(map(float, low)), high=tuple(map(float, high)),
+        scope=TRAINING if statistics == "training_fold" else SOURCE if _shares_sources(rows) else IMAGE,
     )
+
+
+def own_moments(rows: pd.DataFrame, preprocessing: Preprocessing, *, max_pixels: int = MAX_PIXELS,
+                decoded: Decoded | None = None) -> dict[str, BandMoments]:
+    """Image id -> mean and std of the image itself or, under a contract of sources, of all these rows of its source.
+
+    Empty where the training images' mean and std are used. The rows of one role are to be given: what is learned of a
+    source is then learned from images of that role.
+    """
+    if not preprocessing.by_own:
+        return {}
+    ordered = rows.sort_values("image_id", kind="stable").drop_duplicates("image_id")
+    sources = ordered["image_id"]
+    if preprocessing.by_source and "source_id" in ordered:
+        sources = ordered["source_id"].where(ordered["source_id"].fillna("").ne(""), ordered["image_id"])
+    found: dict[str, BandMoments] = {}
+    for _, same in ordered.groupby(sources.to_numpy(), sort=True):
+        own = preprocessing.own(_images(same, preprocessing, max_pixels, decoded))
+        found |= dict.fromkeys(same["image_id"], own)
+    return found
+
+
+def _images(rows: pd.DataFrame, preprocessing: Preprocessing, max_pixels: int,
+            decoded: Decoded | None) -> Iterator[NDArray[Any]]:
+    for row in rows.to_dict("records"):
+        path = Path(row["image_path"])
+        kept = None if decoded is None else decoded.pair(path, Path(row["mask_path"]))
+        image = read_image(path, max_pixels=max_pixels) if kept is None else kept[0]
+        preprocessing.check(image, path)
+        yield image
+
+
+def _shares_sources(rows: pd.DataFrame) -> bool:
+    """Do several images come from one source?"""
+    named = rows.get("source_id", pd.Series("", rows.index)).fillna("")
+    return bool(named[named.ne("")].duplicated().any())
 
 
 def band_count(bands: int, dtype: str) -> str:

@@ -13,10 +13,10 @@ from segcv.prediction.members import DELIVERED, Members, load_members, predict_m
 from segcv.prediction.predicting import Prediction, predict
 from segcv.prediction.serving import ServingDifference, compare_serving
 from segcv.prediction.tiles import Tile, tiles
-from segcv.prediction.windowed import predicted_rows
+from segcv.prediction.windowed import predicted_rows, raster_moments
 
 __all__ = [
     "DELIVERED", "Members", "Prediction", "ServingDifference", "Tile", "compare_serving", "contract_faults",
     "effect_of_serving", "export_onnx", "load_members", "network_probabilities", "predict", "predict_members",
-    "predicted_rows", "tiles",
+    "predicted_rows", "raster_moments", "tiles",
 ]

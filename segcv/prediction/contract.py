@@ -18,7 +18,8 @@ def contract_faults(image: NDArray[Any], preprocessing: Preprocessing, *, path: 
     """Each way in which the image, H x W x bands, breaks the contract, in words; none: it fits.
 
     Its bands and type; a side below `smallest` px; values further outside the training images' range than that range
-    is wide; values within 0..1 where training went far beyond it. A model's own range is not known for old files.
+    is wide; values within 0..1 where training went far beyond it. A model's own range is not known for old files,
+    and where images are normalised by their own mean and std, theirs may be another.
     """
     try:
         preprocessing.check(image, path)
@@ -29,7 +30,7 @@ def contract_faults(image: NDArray[Any], preprocessing: Preprocessing, *, path: 
         faults.append(f"is {image.shape[0]}x{image.shape[1]} px (height x width), and the network needs at least "
                       f"{smallest} px a side")
     pixels = image[valid_pixels(image, preprocessing.nodata)]
-    if not len(pixels) or not preprocessing.low:
+    if not len(pixels) or not preprocessing.low or preprocessing.by_own:
         return [f"{path}: {fault}." for fault in faults]
     low, high = np.array(preprocessing.low), np.array(preprocessing.high)
     least, greatest = pixels.min(axis=0), pixels.max(axis=0)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from segcv.errors import ConfigError
-from segcv.pixels import MAX_PIXELS, Preprocessing, read_image
+from segcv.pixels import MAX_PIXELS, BandMoments, Preprocessing, own_moments, read_image
 from segcv.prediction.tiles import Tile, tiles
 from segcv.training import Network, NetworkInput, chosen_device, chosen_precision, next_multiple, padded, pinned
 
@@ -46,7 +46,7 @@ def predict(
     network: Network, images: pd.DataFrame | Iterable[tuple[str, NDArray[Any]]], *, preprocessing: Preprocessing,
     tile: int | None = 1024, overlap: int = 128, batch_size: int = 8, probabilities: bool = False,
     max_pixels: int = MAX_PIXELS, device: str = "auto", threads: int = 1, precision: str = "auto",
-    channels_last: bool = False,
+    channels_last: bool = False, own: BandMoments | None = None,
 ) -> Iterator[Prediction]:
     """One Prediction per image, in their order; images are rows (image_id, image_path) or pairs of id and array.
 
@@ -54,6 +54,9 @@ def predict(
     is predicted in tiles whose probabilities are averaged in their overlap, weighted as `tiles` says, in float32. The
     network is in evaluation mode, so what else is in a batch does not enter a prediction; `batch_size` tiles of one
     size, also of different images, go through it together. Nothing is drawn.
+
+    Where the contract normalises each image by its own mean and std, they are those of the array or the file; of a
+    source's, those of all rows of the same `source_id`. `own`: they are these, of what the arrays were cut from.
 
     Raises:
         ImageFileError: an image cannot be read, or breaks the contract of bands and type.
@@ -69,15 +72,17 @@ def predict(
     place = chosen_device(device)
     precision = chosen_precision(precision, place)
     network.move(place, channels_last=channels_last).eval()
-    to_input = NetworkInput(preprocessing, device=place, channels_last=channels_last)
+    moments = own_moments(images, preprocessing, max_pixels=max_pixels) if (
+        preprocessing.by_source and isinstance(images, pd.DataFrame)) else {}
+    to_input = NetworkInput(preprocessing, device=place, channels_last=channels_last, own=moments)
 
-    def probabilities_of(stored: NDArray[Any]) -> NDArray[np.float32]:
+    def probabilities_of(stored: NDArray[Any], image_ids: list[str]) -> NDArray[np.float32]:
         """Images x classes x H x W, for stored images x H x W x bands."""
         height, width = stored.shape[1:3]
         grown = np.stack([padded(image, next_multiple(height, network.stride), next_multiple(width, network.stride))
                           for image in stored])
         with pinned(place, threads=threads), torch.inference_mode():
-            x = to_input.of_images(grown)
+            x = to_input.of_images(grown, image_ids)
             with torch.autocast(place.type, dtype=AUTOCAST.get(precision), enabled=precision in AUTOCAST):
                 logits: Tensor = network.logits(x)
             found: NDArray[np.float32] = logits.float().softmax(dim=1)[:, :, :height, :width].cpu().numpy()
@@ -85,6 +90,8 @@ def predict(
 
     def pieces() -> Iterator[tuple[_Canvas, Tile]]:
         for image_id, image in _read(images, preprocessing, max_pixels):
+            if preprocessing.by_own and image_id not in moments:
+                moments[image_id] = own or preprocessing.own([image])
             cut = tiles(*image.shape[:2], side=tile, overlap=overlap)
             canvas = _Canvas(image_id, image, len(cut), np.zeros((network.n_classes, *image.shape[:2]), np.float32),
                              np.zeros(image.shape[:2], np.float32))
@@ -92,7 +99,8 @@ def predict(
 
     for batch in _alike(pieces(), batch_size):
         stored = np.stack([canvas.image[piece.window] for canvas, piece in batch])
-        for (canvas, piece), found in zip(batch, probabilities_of(stored), strict=True):
+        for (canvas, piece), found in zip(
+                batch, probabilities_of(stored, [canvas.image_id for canvas, _ in batch]), strict=True):
             canvas.probabilities[:, *piece.window] += found * piece.weight
             canvas.weight[piece.window] += piece.weight
             canvas.waiting -= 1

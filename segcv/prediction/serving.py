@@ -41,8 +41,12 @@ def compare_serving(image: NDArray[Any], served: NDArray[Any], *, preprocessing:
     the one that leaves least is given, of equal ones that with the fewest steps.
 
     Raises:
-        ModelError: the tensor has another number of axes or bands, or holds values that are no numbers.
+        ModelError: the model normalises whole sources; or the tensor has another number of axes or bands, or holds
+            values that are no numbers.
     """
+    if preprocessing.by_source:
+        raise ModelError("this model normalises each source by the mean and standard deviation of all its images, which"
+                         " one image does not tell: its serving cannot be checked image by image.")
     expected = preprocessing.apply(image)
     layouts = list(_layouts(served, preprocessing.bands))
     if not np.isfinite(served.astype(np.float64)).all():
@@ -115,13 +119,18 @@ def _scaled(image: NDArray[Any], preprocessing: Preprocessing) -> Iterator[tuple
 def _scalings(image: NDArray[Any], preprocessing: Preprocessing) -> Iterator[tuple[str, NDArray[np.float32]]]:
     full = {"uint8": 255.0, "uint16": 65535.0}.get(preprocessing.dtype)
     raw = image.transpose(2, 0, 1).astype(np.float32)
-    mean, std = (np.array(values, np.float32)[:, None, None] for values in (preprocessing.mean, preprocessing.std))
-    yield "", preprocessing.apply(image)
+    here = preprocessing.on(image)
+    mean, std = (np.array(values, np.float32)[:, None, None] for values in (here.mean, here.std))
+    yield "", here.apply(image)
     yield "values are as stored, not normalised", raw
     yield "the mean is taken off, and nothing is divided by the standard deviation", raw - mean
     yield "values are divided by the standard deviation, and no mean is taken off", raw / std
-    yield ("bands are normalised by the image's own mean and standard deviation, not by the training images'",
-           (raw - raw.mean(axis=(1, 2), keepdims=True)) / np.maximum(raw.std(axis=(1, 2), keepdims=True), 1e-6))
+    if preprocessing.by_own:
+        yield ("bands are normalised by the training images' mean and standard deviation, not by the image's own",
+               preprocessing.trained().apply(image))
+    else:
+        yield ("bands are normalised by the image's own mean and standard deviation, not by the training images'",
+               (raw - raw.mean(axis=(1, 2), keepdims=True)) / np.maximum(raw.std(axis=(1, 2), keepdims=True), 1e-6))
     if full is not None:
         yield f"values are divided by {full:g} only, not normalised", raw / full
         yield f"values are divided by {full:g} twice, not normalised", raw / full / full

@@ -50,7 +50,7 @@ def fit_recipe(settings: RecipeCommand, rows: pd.DataFrame, *, labels: LabelMap,
     if decoded is not None and decoded.streamed and say is not None:
         say(decoded.streamed)
     preprocessing = fit_preprocessing(rows, nodata=settings.data.nodata, max_pixels=settings.data.max_pixels,
-                                      decoded=decoded, progress=progress)
+                                      decoded=decoded, statistics=settings.preprocessing.statistics, progress=progress)
     weights = class_weights(class_pixels(masks, rows, n_classes=labels.n_classes), method=settings.loss.class_weights,
                             names=labels.names)
     choice = model_choice(settings.model)

@@ -64,7 +64,8 @@ def probe_recipe(settings: RecipeCommand, training: pd.DataFrame, held_out: pd.D
     few = held_out.head(SCORED)
     choice = model_choice(settings.model, pretrained=False)
     preprocessing = fit_preprocessing(training.head(1), nodata=settings.data.nodata,
-                                      max_pixels=settings.data.max_pixels)
+                                      max_pixels=settings.data.max_pixels,
+                                      statistics=settings.preprocessing.statistics)
     network = build_model(choice, bands=len(preprocessing.mean), n_classes=labels.n_classes)
     save_model(folder / "model", network, choice=choice, labels=labels, preprocessing=preprocessing)
     for rows in (few.head(1), few):                # the first time loads what is compiled

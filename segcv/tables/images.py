@@ -94,7 +94,8 @@ def list_images(images: Path, mask_path: Path) -> pd.DataFrame:
 
 
 def find_images(where: Path) -> pd.DataFrame:
-    """image_id and absolute image_path of images without masks: a folder's, one file, or a CSV with image_path.
+    """image_id and absolute image_path of images without masks: a folder's, one file, or a CSV with image_path (and
+    source_id, which is kept).
 
     Raises:
         TableError: nothing is there, or an id repeats.
@@ -109,7 +110,7 @@ def find_images(where: Path) -> pd.DataFrame:
         _refuse_shared_ids(frame, where)
         folder = where.absolute().parent
         frame["image_path"] = [os.path.normpath(folder / path) for path in frame["image_path"]]
-        return frame[["image_id", "image_path"]]
+        return frame[["image_id", "image_path", *(["source_id"] if "source_id" in frame else [])]]
     if where.is_file():
         return pd.DataFrame({"image_id": [one_form(where.stem)], "image_path": [os.path.normpath(where.absolute())]})
     found = _by_id(where, "", IMAGE_SUFFIXES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from segcv.errors import MaskError, SegcvError, TrainingError
-from segcv.pixels import Decoded, LabelMap, Preprocessing, read_image, valid_pixels
+from segcv.pixels import BandMoments, Decoded, LabelMap, Preprocessing, read_image, valid_pixels
 from segcv.tables import TRAIN, stream
 from segcv.training.augment import Augmentation
 from segcv.training.cropping import Cropping
@@ -166,26 +166,39 @@ def batch_of(items: list[Sample | SegcvError]) -> Batch | SegcvError:
 class NetworkInput:
     """Stored images in, what the network takes out: normalised per band, 0 at nodata pixels, on the device.
 
-    The numbers are those of Preprocessing.apply; here they are made after the copy, which so moves whole numbers.
+    The numbers are those of Preprocessing.apply; here they are made after the copy, which so moves whole numbers. Where
+    each image or source is normalised by its own mean and std, `own` has them by image id, and ids are to be given.
     """
 
-    def __init__(self, preprocessing: Preprocessing, *, device: torch.device, channels_last: bool = False) -> None:
+    def __init__(self, preprocessing: Preprocessing, *, device: torch.device, channels_last: bool = False,
+                 own: Mapping[str, BandMoments] | None = None) -> None:
         self.preprocessing, self.device = preprocessing, device
+        self.own: Mapping[str, BandMoments] = {} if own is None else own
         self.mean, self.std = (torch.tensor(values, dtype=torch.float32, device=device)
                                for values in (preprocessing.mean, preprocessing.std))
         self.format = torch.channels_last if channels_last else torch.contiguous_format
 
-    def __call__(self, images: Tensor, nodata: Tensor | None) -> Tensor:
+    def __call__(self, images: Tensor, nodata: Tensor | None, image_ids: Sequence[str] = ()) -> Tensor:
         """Float images x bands x H x W, for images x H x W x bands and their nodata pixels (images x H x W)."""
-        x = (images.to(self.device, non_blocking=True).to(torch.float32) - self.mean) / self.std
+        mean, std = self._moments(image_ids)
+        x = (images.to(self.device, non_blocking=True).to(torch.float32) - mean) / std
         if nodata is not None:
             x = torch.where(nodata.to(self.device, non_blocking=True)[..., None], 0.0, x)
         return x.permute(0, 3, 1, 2).contiguous(memory_format=self.format)
 
-    def of_images(self, images: NDArray[Any]) -> Tensor:
+    def of_images(self, images: NDArray[Any], image_ids: Sequence[str] = ()) -> Tensor:
         """As a call, for stored images x H x W x bands that were not augmented."""
         masks = [mask for image in images if (mask := nodata_pixels(image, self.preprocessing)) is not None]
-        return self(torch.from_numpy(images), torch.from_numpy(np.stack(masks)) if masks else None)
+        return self(torch.from_numpy(images), torch.from_numpy(np.stack(masks)) if masks else None, image_ids)
+
+    def _moments(self, image_ids: Sequence[str]) -> tuple[Tensor, Tensor]:
+        """Mean and std, to be used on images x H x W x bands."""
+        if not self.preprocessing.by_own:
+            return self.mean, self.std
+        own = [self.own[image_id] for image_id in image_ids]
+        mean, std = (torch.tensor(values, dtype=torch.float32).to(self.device)[:, None, None]
+                     for values in ([one.mean for one in own], [one.std for one in own]))       # images x 1 x 1 x bands
+        return mean, std
 
 
 def nodata_pixels(image: NDArray[Any], preprocessing: Preprocessing) -> NDArray[np.bool_] | None:

@@ -43,6 +43,7 @@ def looks(network: Network, rows: pd.DataFrame, *, read: Callable[[Path, Path], 
         height, width = truth.shape
         grown = padded(image, next_multiple(height, network.stride), next_multiple(width, network.stride))
         with answering(network.module), torch.no_grad():
-            logits = network.logits(to_input.of_images(np.stack([grown])))[0, :, :height, :width]    # classes x H x W
+            x = to_input.of_images(np.stack([grown]), [image_id])
+            logits = network.logits(x)[0, :, :height, :width]                        # classes x H x W
         found = logits.argmax(dim=0).to("cpu", torch.int32).numpy().astype(truth.dtype)
         yield Look(image_id, image, truth, found)

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from segcv.errors import ConfigError, TrainingError
-from segcv.pixels import MAX_PIXELS, Decoded, LabelMap, Preprocessing
+from segcv.pixels import MAX_PIXELS, Decoded, LabelMap, Preprocessing, own_moments
 from segcv.tables import HISTORY, fingerprint, stream
 from segcv.training.augment import Augmentation, Step
 from segcv.training.averaging import MovingAverage
@@ -138,6 +138,7 @@ def fit(
         "patience": stopping and stopping.patience,
         "inner_images": stopping and fingerprint(sorted(stopping.rows["image_id"])),
         "seeds": asdict(seeds), "images": fingerprint(table["image_id"]), "normalised_on": preprocessing.fitted_on,
+        "normalised_by": preprocessing.scope,
     }
 
     with ExitStack() as stack:
@@ -162,7 +163,10 @@ def fit(
                                 cropping=cropping, stride=network.stride, root=seeds.augment)
         feed = stack.enter_context(Feed(images, sampler, epoch=state.epoch, start=state.batch, epochs=epochs,
                                         workers=workers, pin=place.type == "cuda"))
-        to_input = NetworkInput(preprocessing, device=place, channels_last=channels_last)
+        own = own_moments(rows, preprocessing, max_pixels=max_pixels, decoded=decoded)
+        if stopping is not None:
+            own |= own_moments(stopping.rows, preprocessing, max_pixels=max_pixels, decoded=decoded)
+        to_input = NetworkInput(preprocessing, device=place, channels_last=channels_last, own=own)
         resumed_at, started, fed = state.step, time.monotonic(), 0
 
         while state.epoch < epochs and not _stalled(state, stopping):
@@ -175,8 +179,8 @@ def fit(
                 with explained(batch.image_ids):
                     if is_labelled(batch.truth, n_classes=labels.n_classes):      # asked here: a GPU is not waited for
                         hits = truth_hits(batch.truth.to(place, non_blocking=True), n_classes=labels.n_classes)
-                        x, hits = mixed(to_input(batch.images, batch.nodata), hits, mixing, root=seeds.augment,
-                                        step=state.step)
+                        x, hits = mixed(to_input(batch.images, batch.nodata, batch.image_ids), hits, mixing,
+                                        root=seeds.augment, step=state.step)
                         optimizer.zero_grad(set_to_none=True)
                         value = gradient.add(x, hits, step=state.step, check=partial(
                             refuse_loss, image_ids=batch.image_ids, epoch=state.epoch, step=state.step, lr=lr,

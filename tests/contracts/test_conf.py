@@ -11,7 +11,7 @@ from omegaconf import OmegaConf
 
 from segcv.config import conf_folder, register
 from segcv.launching import LocalEngine, RayEngine, SlurmEngine
-from segcv.pixels import label_map
+from segcv.pixels import STATISTICS, label_map
 from segcv.settings import SplitCommand, TrainCommand
 from segcv.splits import SPLITTERS
 from segcv.training import LOSSES, PIPELINES, SCHEDULES, WEIGHTINGS, ModelChoice, build_model
@@ -51,7 +51,7 @@ def test_every_model_config_builds(name: str):
     assert network.n_classes == 2
 
 
-@pytest.mark.parametrize("group", ["loss", "optim", "augment", "trainer", "experiment"])
+@pytest.mark.parametrize("group", ["preprocessing", "loss", "optim", "augment", "trainer", "experiment"])
 def test_every_other_choice_is_known_to_the_code(group: str):
     for name in options(group):
         chosen = composed("train", f"{group}={name}", "fold=0")
@@ -59,6 +59,7 @@ def test_every_other_choice_is_known_to_the_code(group: str):
         assert chosen.loss.class_weights in WEIGHTINGS
         assert chosen.optim.schedule in SCHEDULES
         assert chosen.augment.pipeline in PIPELINES
+        assert chosen.preprocessing.statistics in STATISTICS
 
 
 def test_the_yaml_defaults_and_the_dataclass_defaults_agree():
