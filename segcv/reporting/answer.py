@@ -78,7 +78,8 @@ def _expected(evidence: Evidence, summary: Summary) -> list[Block]:
     asked: list[tuple[str, str]] = [("q_sure", (
         say("few_groups", method=bounded.method, target=bounded.target, value=estimate_text(headline),
             usual=headline.method) if first is bounded else
-        say("bounded", value=estimate_text(bounded), method=bounded.method, target=bounded.target)))]
+        say("bounded", value=estimate_text(bounded), method=bounded.method, target=bounded.target))),
+        ("q_sure", say("recipe", value=estimate_text(summary.recipe)))]
     asked += [("q_groups", text) for text in _groups(summary)]
     if summary.leak is not None:
         gap = summary.leak.difference
@@ -86,6 +87,10 @@ def _expected(evidence: Evidence, summary: Summary) -> list[Block]:
             summary.leak.reading, "random_open")
         asked.append(("q_random", say(key, random=estimate_text(summary.leak.random),
                                       difference=estimate_text(gap))))
+    if evidence.cohort is not None and evidence.cohort.drop:
+        there = evidence.cohort.targets["equal_group"][0]
+        asked.append(("q_external", say("external_said", value=estimate_text(there),
+                                        difference=estimate_text(evidence.cohort.drop["equal_group"]))))
     asked += [("q_spread", text) for text in _spread(summary)]
     if summary.trivial is not None and summary.above_trivial is not None:
         asked.append(("q_beside", say("above_trivial", trivial=estimate_text(summary.trivial),

@@ -43,6 +43,7 @@ SENTENCES: dict[str, str] = {
     "q_spread": "Groups or model?",
     "q_beside": "Is that much?",
     "q_unit": "What is {unit}?",
+    "q_external": "And on the external cohort?",
     "q_next": "What to do next?",
     "next_step": "{step} More under What to do next.",
     "next_finish": "Run what is missing; the commands are at the end of this page.",
@@ -178,6 +179,8 @@ SENTENCES: dict[str, str] = {
     "no_external": "No external cohort was scored.",
     "external_is": "{networks} frozen network(s) on {images} images of {groups} groups that no fold was cut from. "
                    "{valid}",
+    "external_said": "There the frozen model reaches {value}: a drop of {difference} from cross-validation. This is "
+                     "about that model, not about the recipe.",
     "external_table": "Mean over groups of the cohort, each group counting once",
     "external_drop": "From cross-validation to the cohort the score drops by {value}.",
     "external_drops": "Cross-validated minus external; the groups of the two are independent, their variances add",
