@@ -47,14 +47,14 @@ class Evaluation:
 
     def rows(self, repeat: int, fit: FitPlan) -> pd.DataFrame:
         """The images that a fit may see: those that its outer fold trains on or holds out, not the ones that the split
-        leaves out of it (a buffer, max_per_group); of the delivered model those that any fold trains on."""
-        roles = self.study.split.roles
+        leaves out of it (a buffer, max_per_group); of the delivered model see `delivered_rows`."""
+        images, roles = self.study.split.images, self.study.split.roles
         if fit.outer < 0:
-            seen = roles["role"].eq(TRAIN)
+            rows = delivered_rows(roles)
         else:
-            seen = roles["repeat"].eq(repeat) & roles["fold"].eq(fit.outer) & roles["role"].isin([TRAIN, HELD_OUT])
-        images = self.study.split.images
-        return images[images["image_id"].isin(roles.loc[seen, "image_id"])].reset_index(drop=True)
+            rows = roles[roles["repeat"].eq(repeat) & roles["fold"].eq(fit.outer)
+                         & roles["role"].isin([TRAIN, HELD_OUT])]
+        return images[images["image_id"].isin(rows["image_id"])].reset_index(drop=True)
 
 
 def open_evaluation(settings: NestedCommand, candidates: dict[str, NestedCommand], *, plain: Mapping[str, Any],
@@ -96,11 +96,18 @@ def outer_plans(settings: NestedCommand, study: Study) -> dict[int, NestedPlan]:
 
 
 def delivered_plan(settings: NestedCommand, study: Study) -> dict[int, NestedPlan]:
-    """The plan of the model that is delivered, on all groups that any fold trains on; locked groups stay out."""
-    roles = study.split.roles
-    groups = sorted(roles.loc[roles["role"].eq(TRAIN), "group_id"].unique())
+    """The plan of the model that is delivered, on all groups; locked groups stay out."""
+    groups = sorted(delivered_rows(study.split.roles)["group_id"].unique())
     inner, halves = _cuts(settings, study, 0)
     return {0: NestedPlan((plan_final(groups, inner=inner, halves=halves),))}
+
+
+def delivered_rows(roles: pd.DataFrame) -> pd.DataFrame:
+    """The roles of images that the delivered model may be made from: all that any fold trains on, and of groups that
+    no fold trains on (the latest ones of rolling origin) all that any holds out."""
+    trained = roles[roles["role"].eq(TRAIN)]
+    latest = roles[roles["role"].eq(HELD_OUT) & ~roles["group_id"].isin(trained["group_id"])]
+    return pd.concat([trained, latest]).drop_duplicates("image_id")
 
 
 def _cuts(settings: NestedCommand, study: Study, repeat: int) -> tuple[InnerFolds, Halves]:

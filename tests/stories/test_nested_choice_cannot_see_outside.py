@@ -113,7 +113,8 @@ def test_outer_repeats_and_rolling_origin_run_to_the_report(
         split: SplitSettings, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     """Every fit from end to end. Outer repeats judge each of 6 strips once a repeat and are averaged by strip; with
     max_per_group=1 the ledger counts one image of a training group and both of a held-out one. Rolling origin trains
-    on strips before the first held-out one only (one strip a day), inside as well as in the refit."""
+    on strips before the first held-out one only (one strip a day), inside as well as in the refit. The delivered model
+    is made from all 6."""
     table = write_flight_strips(tmp_path / "data", strips=6, patches=2, size=24)
     rows = pd.read_csv(table, dtype="str")
     rows.assign(time="2023-04-0" + (rows["group_id"].str[-2:].astype(int) + 1).astype(str)).to_csv(table, index=False)
@@ -145,6 +146,10 @@ def test_outer_repeats_and_rolling_origin_run_to_the_report(
     else:
         inside = ledger[ledger["role"].ne("O")].groupby("outer")["group_id"].max()
         assert (inside < outside.groupby("outer")["group_id"].min()).all()
+    delivered = open_evaluation(alone, {"a": alone}, plain={"a": asdict(alone)}, delivered=True)
+    (whole,) = delivered.plans[0].folds
+    assert sorted(whole.final.parts.base) == sorted(set(rows["group_id"]))        # also the last day, always held out
+    assert set(delivered.rows(0, whole.final)["group_id"]) == set(rows["group_id"])
 
 
 def test_the_command_makes_its_fits_in_processes_of_their_own(tmp_path: Path):
