@@ -16,6 +16,7 @@ from segcv.pixels.moments import valid_pixels
 from segcv.pixels.phash import SIDE, phash_of, thumbnail_of
 
 FLAT_BELOW = 4.0                     # standard deviation of the thumbnail, in grey levels of 0..255
+LEAST_VALID = 1 / 8                  # of the thumbnail; with less, the hash is that of where there are data
 MARKS = ("blocks", "landmarks")      # kinds of marks, each with those before it
 _RANGE = (1, 99)                     # percentiles of the valid pixels that become 0 and 255
 
@@ -36,7 +37,8 @@ def look(image: NDArray[Any], *, nodata: float | None = None, marks: str | None 
 
     Of more than three bands the first three count, of two the first. 16-bit and float pictures are scaled first,
     1st..99th percentile of the valid pixels to 0..255: a plain 8-bit conversion clips them, and then all look alike.
-    A picture is flat when its thumbnail (where at least half a cell is valid) has a standard deviation below 4.
+    A picture is flat when its thumbnail (where at least half a cell is valid) has a standard deviation below 4, or less
+    than an eighth of it is valid.
     `marks`: "blocks" also takes the pixel blocks by which overlapping pictures are known, "landmarks" both kinds.
     """
     if marks not in (None, *MARKS):
@@ -49,7 +51,7 @@ def look(image: NDArray[Any], *, nodata: float | None = None, marks: str | None 
     if not plain and not valid.all():
         share = Image.fromarray(valid.astype(np.uint8) * np.uint8(255)).resize((SIDE, SIDE), Image.Resampling.BOX)
         content = thumbnail[np.asarray(share) >= 128]
-    flat = content.size == 0 or float(content.std()) < FLAT_BELOW
+    flat = content.size < LEAST_VALID * thumbnail.size or float(content.std()) < FLAT_BELOW
     none = np.empty(0, MARK)
     grey: Any = shown if shown.ndim == 2 or marks != "landmarks" else cv2.cvtColor(shown, cv2.COLOR_RGB2GRAY)
     return Look(phash_of(thumbnail), bool(flat), thumbnail,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 SIDE, LOW = 32, 8                    # of the thumbnail, and of its low frequencies
-VERSION = 1                          # of thumbnail, hash, blocks and landmarks: raise it when any of them changes
+VERSION = 2                          # of thumbnail, hash, blocks and landmarks: raise it when any of them changes
 _DOUBT = 1e-6                        # nearer to the median than this, rounding decides a bit: the library is asked
 _PROBES = ((33, 32), (40, 35), (40, 36), (64, 47), (64, 48), (90, 20), (20, 90), (32, 70), (70, 32), (131, 64))
 _WAVE = 2 * np.cos(np.pi * np.arange(LOW)[:, None] * (2 * np.arange(SIDE)[None] + 1) / (2 * SIDE))     # low x side

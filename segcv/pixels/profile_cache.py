@@ -17,6 +17,7 @@ from segcv.pixels.files import content_hash
 from segcv.pixels.landmarks import MARK
 from segcv.pixels.looks import Look
 from segcv.pixels.phash import SIDE
+from segcv.pixels.phash import VERSION as LOOKS
 from segcv.pixels.seen_pair import SeenPair, state_of
 from segcv.tables import fingerprint, replacing
 
@@ -37,7 +38,7 @@ class ProfileCache:
     def __init__(self, folder: Path, way: Mapping[str, Any], paths: Iterable[str]) -> None:
         """`way`: all that decides what is seen, as plain data; `paths`: of the files of the data set."""
         common = os.path.commonpath([str(Path(path).parent) for path in paths])
-        self._file = folder / f"{fingerprint([VERSION, dict(way), common])}.seen"
+        self._file = folder / f"{fingerprint([VERSION, LOOKS, dict(way), common])}.seen"
         self._kept = _read(self._file)
         self._new: dict[Pair, dict[str, Any]] = {}
 
