@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from segcv.config import as_dict, command, overrides, progress_bar
 from segcv.errors import ConfigError, ModelError, SplitError
-from segcv.settings import TrainCommand
+from segcv.settings import TrainCommand, TrainerSettings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,7 +89,7 @@ def train(settings: TrainCommand, study: Study) -> Path:
     from segcv.runs import claimed, finished_folder
     from segcv.splits import fold_roles
     from segcv.tables import HISTORY
-    from segcv.training import CHECKPOINT, chosen_device, environment
+    from segcv.training import CHECKPOINT, chosen_device, environment, remove_checkpoints
 
     rows = fold_roles(study.split, settings.repeat, settings.fold)
     key, config, recipe_id = identified(settings, study)
@@ -123,7 +123,7 @@ def train(settings: TrainCommand, study: Study) -> Path:
         record(settings, study, key, training, held_out, recipe_id=recipe_id, config=config, out=working,
                seconds=time.monotonic() - started, device=str(device), best_epoch=fitted.fit.best_epoch, about=about,
                weights=fitted.fit.weights)
-        (working / CHECKPOINT).unlink()
+        remove_checkpoints(working / CHECKPOINT)
     return runs / key.run_id
 
 
@@ -306,9 +306,14 @@ def refuse_settings(settings: TrainCommand) -> None:
         raise ConfigError(f"cache_gb={settings.cache_gb} must be 0 (decode images whenever they are read) or more.")
     if trainer.stopping not in ("fixed", "early"):
         raise ConfigError(f"trainer.stopping={trainer.stopping} is not known; use fixed or early.")
-    if trainer.stopping == "fixed" and trainer.validation_fold is not None:
-        raise ConfigError(f"trainer.validation_fold={trainer.validation_fold} has an effect with "
-                          "trainer.stopping=early only.")
+    usual = TrainerSettings()
+    for name in ("validation_fold", "validation_share", "patience"):
+        if trainer.stopping == "fixed" and getattr(trainer, name) != getattr(usual, name):
+            raise ConfigError(f"trainer.{name}={getattr(trainer, name)} has an effect with trainer.stopping=early "
+                              "only.")
+    if trainer.validation_fold is not None and trainer.validation_share != usual.validation_share:
+        raise ConfigError(f"trainer.validation_share={trainer.validation_share} has no effect beside "
+                          f"trainer.validation_fold={trainer.validation_fold}; choose one.")
     if trainer.validation_fold is not None and trainer.validation_fold == settings.fold:
         raise SplitError(f"trainer.validation_fold={trainer.validation_fold} is the test fold (fold={settings.fold}): "
                          "stopping on the fold that is reported makes its score too good. Choose another validation "

@@ -20,7 +20,15 @@ from segcv.recipes.scoring import predicted
 from segcv.scoring import ScoreTables, counts_of, score_image
 from segcv.settings import NestedCommand
 from segcv.tables import TRAIN, Progress, quiet, stream
-from segcv.training import CHECKPOINT, Calibration, CalibrationImages, StepInfo, run_seeds, write_calibration
+from segcv.training import (
+    CHECKPOINT,
+    Calibration,
+    CalibrationImages,
+    StepInfo,
+    remove_checkpoints,
+    run_seeds,
+    write_calibration,
+)
 
 JUDGES = ("miou", "brier")
 
@@ -58,7 +66,7 @@ class NetworkPipeline:
         fitted = fit_recipe(self.settings, base.table().assign(role=TRAIN), labels=self.labels, masks=self.masks,
                             seeds=seeds, out=self.out, config_id=fit_id, progress=self.progress, watch=self.watch)
         base.seen(sorted(fitted.fit.read))
-        (self.out / CHECKPOINT).unlink()
+        remove_checkpoints(self.out / CHECKPOINT)
         return fitted.folder
 
     def calibrate(self, model: Path, calibration: RoleRows, *, fit_id: str) -> Frozen:

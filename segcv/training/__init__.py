@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from segcv.training.augment import PIPELINES, Augmentation
 from segcv.training.calibration import CALIBRATIONS, THRESHOLDS, Calibration, CalibrationImages
+from segcv.training.checkpoints import remove_checkpoints
 from segcv.training.cropping import Cropping
 from segcv.training.data import NetworkInput
 from segcv.training.determinism import chosen_device, chosen_precision, environment, pinned
@@ -37,7 +38,7 @@ __all__ = [
     "Look", "Mixing", "ModelChoice", "Network", "NetworkInput", "SavedModel", "ScoreMetric", "Seeds", "StepInfo",
     "Stopping", "audit_loader", "build_loss", "build_model", "chosen_device", "chosen_precision", "class_weights",
     "environment", "fit", "learning_rate", "load_model", "next_multiple", "padded", "pinned", "read_calibration",
-    "require_weights", "run_seeds", "save_model", "write_calibration",
+    "remove_checkpoints", "require_weights", "run_seeds", "save_model", "write_calibration",
 ]
 
 

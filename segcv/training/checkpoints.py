@@ -1,8 +1,12 @@
-"""Where a fit stands, on disk: written beside and renamed, read without running code, refused when it does not fit."""
+"""Where a fit stands, on disk: written beside and renamed, read without running code, refused when it does not fit.
+
+The last few are kept, so that one that a failing disk has spoiled costs some steps and not the fit.
+"""
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,11 +15,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from segcv.errors import ModelError
+from segcv.errors import ModelError, SegcvWarning
 from segcv.tables import replacing
 from segcv.training.averaging import MovingAverage
 
 FORMAT = 1
+KEPT = 3                                # checkpoints, the newest included
 
 
 @dataclass(slots=True)
@@ -74,7 +79,7 @@ class Parts:
 
 
 def save_checkpoint(path: Path, parts: Parts, state: FitState, *, belongs_to: Mapping[str, Any]) -> None:
-    """Replace `path` by the present state; `belongs_to` says of which fit, in plain values."""
+    """Write the present state to `path`; `belongs_to` says of which fit, in plain values. Older states move on."""
     data = {
         "format": FORMAT, "belongs_to": dict(belongs_to), "state": _fields(state),
         "model": parts.module.state_dict(), "optimizer": parts.optimizer.state_dict(),
@@ -82,19 +87,63 @@ def save_checkpoint(path: Path, parts: Parts, state: FitState, *, belongs_to: Ma
     }
     with replacing(path) as beside:
         torch.save(data, beside)
+        places = checkpoint_files(path)
+        for older, place in reversed(list(zip(places[1:], places[:-1], strict=True))):
+            if place.is_file():
+                place.replace(older)
+
+
+def checkpoint_files(path: Path) -> list[Path]:
+    """Where the checkpoints lie whose newest is `path`: it, then older ones."""
+    return [path, *(path.with_name(f"{path.stem}-{age}{path.suffix}") for age in range(1, KEPT))]
+
+
+def remove_checkpoints(path: Path) -> None:
+    """Remove the checkpoint `path` and the older ones beside it, the oldest first."""
+    for place in reversed(checkpoint_files(path)):
+        place.unlink(missing_ok=True)
+
+
+def load_newest(path: Path, parts: Parts, *, belongs_to: Mapping[str, Any], device: torch.device) -> FitState:
+    """Bring `parts` to the newest state that can be read, and return where the fit stood; a new one without any.
+
+    Raises:
+        ModelError: none can be read, or the newest that can belongs to a fit with other settings.
+    """
+    damaged: list[DamagedCheckpoint] = []
+    for place in checkpoint_files(path):
+        if not place.is_file():
+            continue
+        try:
+            state = load_checkpoint(place, parts, belongs_to=belongs_to, device=device)
+        except DamagedCheckpoint as error:
+            damaged.append(error)
+            continue
+        if damaged:
+            warnings.warn(f"{'; '.join(map(str, damaged))}. The one before, {place.name}, is taken instead.",
+                          SegcvWarning, stacklevel=2)
+        return state
+    if damaged:
+        raise ModelError(f"{'; '.join(map(str, damaged))}. Remove it to start this fit again.") from damaged[0]
+    return FitState()
+
+
+class DamagedCheckpoint(Exception):
+    """A file that is no readable checkpoint."""
 
 
 def load_checkpoint(path: Path, parts: Parts, *, belongs_to: Mapping[str, Any], device: torch.device) -> FitState:
     """Bring `parts` to the state in `path`, and return where the fit stood.
 
     Raises:
-        ModelError: the file is damaged, or belongs to a fit with other settings; the first differences are named.
+        DamagedCheckpoint: it cannot be read.
+        ModelError: it belongs to a fit with other settings; the first differences are named.
     """
     try:
         data = torch.load(path, map_location=device, weights_only=True)
     except Exception as error:      # torch raises many kinds for a file that is cut short or not its own
-        raise ModelError(f"{path} is not a readable checkpoint ({str(error).splitlines()[0][:200]}). Remove it to "
-                         "start this fit again.") from error
+        raise DamagedCheckpoint(f"{path} is not a readable checkpoint ({str(error).splitlines()[0][:200]})"
+                                ) from error
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise ModelError(f"{path} is not a checkpoint of this version of segcv. Remove it to start this fit again.")
     differences = [f"{key} was {data['belongs_to'].get(key)!r} and is now {value!r}"

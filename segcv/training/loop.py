@@ -21,7 +21,7 @@ from segcv.pixels import MAX_PIXELS, Decoded, LabelMap, Preprocessing, own_momen
 from segcv.tables import HISTORY, fingerprint, stream
 from segcv.training.augment import Augmentation, Step
 from segcv.training.averaging import MovingAverage
-from segcv.training.checkpoints import FitState, Parts, load_checkpoint, save_checkpoint
+from segcv.training.checkpoints import FitState, Parts, load_newest, save_checkpoint
 from segcv.training.cropping import Cropping
 from segcv.training.data import NetworkInput, TrainingImages, pair_reader, training_rows
 from segcv.training.determinism import chosen_device, chosen_precision, pinned
@@ -152,11 +152,10 @@ def fit(
         encoder = FrozenEncoder(network.module, until=freeze_encoder)
         scaler = torch.amp.GradScaler(place.type, enabled=precision == "fp16")
         average = None if ema is None else MovingAverage(network.module, ema)
-        parts, state = Parts(network.module, optimizer, scaler, average), FitState()
+        parts = Parts(network.module, optimizer, scaler, average)
         gradient = Gradient(network, compute_loss, weights, at_once=None if accumulate == 1 else batch_size,
                             precision=precision, scaler=scaler, dropout=seeds.dropout)
-        if (out / CHECKPOINT).is_file():
-            state = load_checkpoint(out / CHECKPOINT, parts, belongs_to=belongs_to, device=place)
+        state = load_newest(out / CHECKPOINT, parts, belongs_to=belongs_to, device=place)
 
         read = pair_reader(labels, preprocessing, max_pixels=max_pixels, decoded=decoded)
         images = TrainingImages(table, read=read, preprocessing=preprocessing, augmentation=augmentation,

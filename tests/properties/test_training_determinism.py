@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny_images import write_squares
 
-from segcv.errors import ModelError
+from segcv.errors import ModelError, SegcvWarning
 from segcv.pixels import Decoded, decoded_pairs, fit_preprocessing, label_map
-from segcv.training import CHECKPOINT, Fit, ModelChoice, Stopping, fit, run_seeds
+from segcv.training import CHECKPOINT, Fit, ModelChoice, Stopping, fit, remove_checkpoints, run_seeds
 from segcv.training.seeds import EpochSampler, batches, epoch_order
 
 LABELS = label_map(names=["background", "square"])
@@ -191,6 +191,34 @@ def test_a_checkpoint_that_is_cut_short_is_refused_and_not_run(rows, tmp_path: P
 
     with pytest.raises(ModelError, match="not a readable checkpoint"):
         fitted(rows, tmp_path)
+
+
+@pytest.mark.parametrize("bad", [1, 2])
+def test_the_last_good_checkpoint_of_three_is_taken_and_the_damage_said(rows, whole, tmp_path: Path, bad: int):
+    """Killed after step 5, checkpoints of the steps 5, 4 and 3 are there; the newest ones are cut in the middle."""
+    with pytest.raises(Killed):
+        fitted(rows, tmp_path, checkpoint_steps=1, watch=killed_after(5))
+    places = [tmp_path / name for name in ("checkpoint.pt", "checkpoint-1.pt", "checkpoint-2.pt")]
+    assert sorted(tmp_path.iterdir()) == sorted(places)
+    for place in places[:bad]:
+        place.write_bytes(place.read_bytes()[:5000])
+
+    with pytest.warns(SegcvWarning, match=rf"The one before, {places[bad].name}, is taken instead"):
+        resumed = fitted(rows, tmp_path)
+
+    assert resumed.resumed_at == 5 - bad and sha256(resumed) == sha256(whole)
+    remove_checkpoints(tmp_path / CHECKPOINT)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_process_that_ends_between_moving_and_writing_leaves_the_one_before(rows, whole, tmp_path: Path):
+    with pytest.raises(Killed):
+        fitted(rows, tmp_path, checkpoint_steps=1, watch=killed_after(4))
+    (tmp_path / CHECKPOINT).unlink()
+
+    resumed = fitted(rows, tmp_path)
+
+    assert resumed.resumed_at == 3 and sha256(resumed) == sha256(whole)
 
 
 @given(images=st.integers(1, 60), batch_size=st.integers(1, 16), epoch=st.integers(0, 5), root=st.integers(0, 9))
