@@ -12,7 +12,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from PIL import Image
+
+from segcv.tables import image_id_of
 
 COMMANDS = {"split", "train", "evaluate", "aggregate", "audit"}       # those that segcv has
 FOUND_AT = Path(__file__).parents[1]
@@ -37,6 +38,10 @@ def quoted(value: Any) -> str:
     return f"'{value}'" if isinstance(value, str) else json.dumps(value)
 
 
+SPLITS = {"random": "random_kfold", "kfold": "random_kfold", "k_fold": "random_kfold", "group": "group_kfold",
+          "stratified_group_kfold": "balanced_group_kfold", "balanced": "balanced_group_kfold",
+          "leave_one_out": "leave_one_group_out", "logo": "leave_one_group_out", "time_series": "time",
+          "time_ordered": "time", "temporal": "time", "spatial": "blocks"}
 KINDS = {"probability": "probabilities", "probs": "probabilities", "label": "labels", "masks": "labels",
          "mask": "labels", "logit": "logits"}
 SETTINGS: dict[str, Callable[[Any, Path], list[str]]] = {
@@ -51,7 +56,43 @@ SETTINGS: dict[str, Callable[[Any, Path], list[str]]] = {
     "image_dir": lambda value, case: [f"data.images={quoted(str(case / value))}"],
     "mask_dir": lambda value, case: [f"data.masks={quoted(str(case / value))}"],
     "n_splits": lambda value, case: [f"split.folds={value}"],
-    "split": lambda value, case: [f"split={value}"],
+    "split": lambda value, case: [f"split={SPLITS.get(value, value)}"],
+    "mask_suffix": lambda value, case: [f"data.mask_suffix={quoted(value)}"],
+    "nodata": lambda value, case: [f"data.nodata={value}"],
+    "max_pixels": lambda value, case: [f"data.max_pixels={value}"],
+    "group_column": lambda value, case: [f"group.column={quoted(value)}"],
+    "group_levels": lambda value, case: [f"group.levels={quoted(value)}"],
+    "repeats": lambda value, case: [f"split.repeats={value}"],
+    "n_repeats": lambda value, case: [f"split.repeats={value}"],
+    "split_seed": lambda value, case: [f"split.seed={value}"],
+    "gap_days": lambda value, case: [f"split.gap_days={value}"],
+    "buffer_px": lambda value, case: [f"split.buffer_px={value}"],
+    "leave": lambda value, case: [f"split.leave={value}"],
+    "locked_groups": lambda value, case: [f"split.locked_groups={quoted(value)}"],
+    "balance_on": lambda value, case: [f"split.balance_on={quoted(value if isinstance(value, list) else [value])}"],
+    "stratify": lambda value, case: [f"split.stratify={quoted(value)}"],
+    "lr": lambda value, case: [f"optim.lr={value}"],
+    "learning_rate": lambda value, case: [f"optim.lr={value}"],
+    "loss": lambda value, case: [f"loss.name={value}"],
+    "class_weights": lambda value, case: [f"loss.class_weights={quoted(value)}"],
+    "encoder": lambda value, case: [f"model.encoder={value}"],
+    "encoder_weights": lambda value, case: [f"model.encoder_weights={quoted(value)}"],
+    "augment": lambda value, case: [f"augment={'none' if value in (None, False) else value}"],
+    "crop": lambda value, case: [f"augment.crop={quoted(value)}"],
+    "crop_size": lambda value, case: [f"augment.crop={quoted(value)}"],
+    "patience": lambda value, case: ["trainer.stopping=early", f"trainer.patience={value}"],
+    "early_stopping": lambda value, case: [f"trainer.stopping={'early' if value else 'fixed'}"],
+    "repeat": lambda value, case: [f"repeat={value}"],
+    "scale": lambda value, case: [f"scale={value}"],
+    "size": lambda value, case: [f"size={value}"],
+    "trained_on": lambda value, case: [f"trained_on={quoted(str(case / value))}"],
+    "allow_missing": lambda value, case: [f"allow_missing={quoted(value)}"],
+    "candidate": lambda value, case: [f"candidate={quoted(value)}"],
+    "level": lambda value, case: [f"level={value}"],
+    "labels": lambda value, case: [f"data.annotations.labels={quoted(value)}"],
+    "overlap": lambda value, case: [f"data.annotations.overlap={value}"],
+    "crowd": lambda value, case: [f"data.annotations.crowd={value}"],
+    "outside": lambda value, case: [f"data.annotations.outside={value}"],
     "time_column": lambda value, case: [f"split.time_column={quoted(value)}"],
     "splits_file": lambda value, case: ["split=from_table", f"split.table={quoted(str(case / value))}"],
     "group_from_name": lambda value, case: [f"group.pattern={value}"],
@@ -106,13 +147,50 @@ class Outcome:
     def split(self) -> Path:
         return self.only("splits/*/*/manifest.json").parent
 
+    def folds(self) -> list[pd.DataFrame]:
+        """The roles of each fold of the first repeat, in the order of the folds."""
+        paths = self.split.glob("roles/repeat-0/fold-*.parquet")
+        return [pd.read_parquet(path) for path in sorted(paths, key=lambda path: int(path.stem.removeprefix("fold-")))]
+
+    def per_fold(self, role: str, column: str = "image_id") -> list[int]:
+        """How many images, or groups, have the role in each fold."""
+        return [int(roles.loc[roles["role"] == role, column].nunique()) for roles in self.folds()]
+
+    def torn_groups(self) -> int:
+        """Groups that are trained on and held out in some fold."""
+        sides = pd.concat(self.folds()).query("role != 'excluded'").groupby(["fold", "group_id"])["role"].nunique()
+        return int(sides[sides > 1].index.get_level_values("group_id").nunique())
+
+    def reported(self, key: str) -> Any:
+        """What the command's own summary calls `key`; LookupError where it calls nothing so."""
+        places: list[dict[str, Any]] = []
+        if self.command == "evaluate":
+            return self.scored(key)
+        if self.command == "audit":
+            places = [self.audit(), *(one["measures"] for one in self.json("audit/findings.json"))]
+        elif self.command == "split":
+            places = [self.json("splits/*/*/manifest.json")]
+        elif self.command == "train":
+            places = [self.run(), self.preprocessing()]
+        elif self.command == "aggregate":
+            places = [*self.summary().get("pairs", []), self.summary(), self.summary().get("folds", {})]
+        for place in places:
+            if key in place:
+                return place[key]
+        raise LookupError(f"segcv does not report {key} yet")
+
     @property
     def images(self) -> pd.DataFrame:
         """The images table in the order of the case's rows."""
         images = pd.read_csv(self.split / "images.csv", dtype="str", keep_default_na=False)
-        rows = pd.read_csv(self.case / "dataset.csv", dtype="str", keep_default_na=False).drop_duplicates("image_path")
-        names = [unicodedata.normalize("NFC", Path(path).with_suffix("").as_posix()) for path in rows["image_path"]]
-        return images.set_index("image_id").loc[names].reset_index()
+        return images.set_index("image_id").loc[self.names()].reset_index()
+
+    def names(self) -> list[str]:
+        """The image ids in the order of the case's rows; in the order of the split where the case has no table."""
+        if not (self.case / "dataset.csv").exists():
+            return list(pd.read_csv(self.split / "images.csv", dtype="str", keep_default_na=False)["image_id"])
+        rows = pd.read_csv(self.case / "dataset.csv", dtype="str", keep_default_na=False, encoding="utf-8-sig")
+        return [image_id_of(path) for path in rows["image_path"].drop_duplicates()]
 
     def order_by_time(self) -> list[int]:
         """Row numbers from the earliest to the latest, as the split read their times."""
@@ -182,13 +260,13 @@ class Outcome:
     def scored(self, name: str) -> Any:
         """What evaluate calls `name`; lists over images in the order of the case's rows."""
         summary = self.json("runs/*/repeat-*/fold-*/seed-*/summary.json")
+        if name not in summary:
+            raise LookupError(f"segcv does not report {name} yet")
         value = summary[name]
         if "per_image" not in name:
             return value
-        rows = pd.read_csv(self.case / "dataset.csv", dtype="str", keep_default_na=False).drop_duplicates("image_path")
         place = {image_id: number for number, image_id in enumerate(summary["image_ids"])}
-        names = [unicodedata.normalize("NFC", Path(path).with_suffix("").as_posix()) for path in rows["image_path"]]
-        return [value[place[name]] for name in names]
+        return [value[place[name]] for name in self.names()]
 
     def audit(self) -> dict[str, Any]:
         return self.json("audit/summary.json")
@@ -196,6 +274,10 @@ class Outcome:
     def blank_images(self) -> int:
         return int(self.audit()["n_blank_images"] if self.command == "audit" else
                    pd.read_parquet(self.split / "profile.parquet")["flat"].sum())
+
+    def unlabelled_images(self) -> int:
+        return int(self.audit()["n_images_without_labelled_pixels"] if self.command == "audit" else
+                   self.run()["unlabelled_train_images"])
 
     def findings(self, *severities: str) -> list[dict[str, Any]]:
         return [one for one in self.json("audit/findings.json") if one["severity"] in severities]
@@ -242,6 +324,18 @@ RESULTS: dict[str, Callable[[Outcome], Any]] = {
     "n_blank_images": lambda out: out.blank_images(),
     "group_names": lambda out: sorted(out.images["group_id"].unique()),
     "same_group": lambda out: partition(out.images["group_id"].tolist()),
+    "n_folds": lambda out: len(out.folds()),
+    "n_empty_folds": lambda out: sum(count == 0 for count in out.per_fold("held_out")),
+    "n_images_per_fold": lambda out: out.per_fold("held_out"),
+    "test_images_per_fold": lambda out: out.per_fold("held_out"),
+    "n_test_images_per_fold": lambda out: out.per_fold("held_out"),
+    "train_images_per_fold": lambda out: out.per_fold("train"),
+    "n_train_images_per_fold": lambda out: out.per_fold("train"),
+    "groups_per_fold": lambda out: out.per_fold("held_out", "group_id"),
+    "n_groups_per_fold": lambda out: out.per_fold("held_out", "group_id"),
+    "n_groups_on_both_sides": lambda out: out.torn_groups(),
+    "groups_disjoint": lambda out: out.torn_groups() == 0,
+    "every_fold_has_test_images": lambda out: all(out.per_fold("held_out")),
     "order_of_rows_by_time": lambda out: out.order_by_time(),
     "every_train_time_before_every_test_time": lambda out: out.trains_on_the_past(),
     "class_ids_present": lambda out: {image_path: np.unique(out.drawn_mask(image_path)).tolist()
@@ -253,7 +347,7 @@ RESULTS: dict[str, Callable[[Outcome], Any]] = {
     "norm_std_native": lambda out: out.preprocessing()["std"],
     "norm_mean_std_0_255_by_test_group": lambda out: out.by_test_group(),
     "all_losses_finite": lambda out: bool(out.history()["loss"].map(math.isfinite).all()),
-    "n_images_without_labelled_pixels": lambda out: out.run()["unlabelled_train_images"],
+    "n_images_without_labelled_pixels": lambda out: out.unlabelled_images(),
     "completes": lambda out: out.run()["status"] == "finished",
     "n_train_images": lambda out: out.run()["train_images"],
     "n_test_images_scored": lambda out: pd.read_parquet(
@@ -262,6 +356,12 @@ RESULTS: dict[str, Callable[[Outcome], Any]] = {
     "sd_over_folds": lambda out: out.summary()["folds"]["sd"],
     "standard_error": lambda out: out.summary()["folds"]["standard_error"],
     "sd_over_seeds": lambda out: out.summary()["folds"]["sd_over_seeds"],
+    "ci_low": lambda out: out.summary()["folds"]["interval"]["low"],
+    "ci_high": lambda out: out.summary()["folds"]["interval"]["high"],
+    "ci95": lambda out: [out.summary()["folds"]["interval"][end] for end in ("low", "high")],
+    "n_folds_in_mean": lambda out: out.summary()["folds"]["n"],
+    "n_runs": lambda out: out.summary()["folds"]["interval"]["runs"],
+    "p_value": lambda out: out.pair()["p_corrected"],
     "mean_difference": lambda out: out.pair()["mean_difference"],
     "t_plain": lambda out: out.pair()["t_plain"],
     "t_corrected": lambda out: out.pair()["t_corrected"],
@@ -288,9 +388,7 @@ def read_result(key: str, outcome: Outcome) -> Any:
     for pattern, read in PATTERNS.items():
         if match := re.fullmatch(pattern, key):
             return read(outcome, *match.groups())
-    if outcome.command == "evaluate" and key in outcome.json("runs/*/repeat-*/fold-*/seed-*/summary.json"):
-        return outcome.scored(key)
-    raise LookupError(f"segcv does not report {key} yet")
+    return outcome.reported(key)
 
 
 def same(found: Any, expected: Any, tolerance: float) -> bool:
@@ -356,8 +454,9 @@ def faults(outcome: Outcome, description: dict[str, Any]) -> list[str]:
     values |= expected.get("value", {})
     found = []
     if expect == "error":
-        results = [*outcome.work.glob("splits/*/*/manifest.json"), *outcome.work.glob("runs/**/run.json"),
-                   *outcome.work.glob("report/*")]
+        results = [*outcome.work.glob("runs/**/run.json"), *outcome.work.glob("report/*")]
+        if outcome.command != "train":       # a split is made before training, holds whatever comes of it, and is kept
+            results += outcome.work.glob("splits/*/*/manifest.json")
         if outcome.code == 0:
             found.append("expected an error; the exit code is 0")
         if "Traceback" in outcome.text:

@@ -171,12 +171,14 @@ def summary_of(data: Data) -> dict[str, object]:
     by_class = pd.DataFrame({"pixels": labelled["pixels"], "weighted": weighted}).groupby(labelled["class_id"]).sum()
     rows = [(str(c), int(pixels), float(total)) for c, pixels, total in by_class.itertuples()]
     sizes = images[["height", "width"]].drop_duplicates()
+    with_labels = set(labelled.loc[labelled["pixels"] > 0, "image_id"])
     return {
         "name": data.name, "data_id": data.data_id, "n_images": len(images),
         "n_groups": int(data.images.loc[data.images["group_id"].ne(""), "group_id"].nunique()),
         "n_blank_images": int(data.profile.looks["flat"].sum()), "bands": sorted(set(images["bands"].tolist())),
         "dtypes": sorted(set(images["dtype"])), "class_names": list(data.labels.names),
         "pixels_per_class": {c: pixels for c, pixels, _ in rows},
+        "n_images_without_labelled_pixels": int((~images["image_id"].isin(with_labels)).sum()),
         "ignored_pixels": int(masks.loc[masks["class_id"] < 0, "pixels"].sum()),
         "image_sizes": sizes.to_numpy().tolist(), "mask_sizes": sizes.to_numpy().tolist(),     # others are refused
         "mean_intensity_in_class": {c: total / pixels if pixels else None for c, pixels, total in rows},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
     from segcv.reporting import ComparisonEvidence, Picture
     from segcv.splits import Split
-    from segcv.statistics import Candidate, CandidatesComparison, Pair
+    from segcv.statistics import Candidate, CandidatesComparison, Estimate, Pair
     from segcv.sweeps import Sweep
 
 GATES = ("better", "not_worse")
@@ -46,14 +45,13 @@ def main(settings: CompareCommand) -> None:
 def evidence_of_results(settings: CompareCommand) -> ComparisonEvidence:
     """What a plain table of fold scores says of each pair."""
     from segcv.reporting import ComparisonEvidence
-    from segcv.statistics import compare_results, read_results, summarise_results
+    from segcv.statistics import compare_all_results, read_results, summarise_results
 
     table, unit = read_results(Path(str(settings.results)))
     summarise_results(table[table["candidate"].isin(settings.candidates)], folds=settings.folds, seeds=settings.seeds,
                       level=settings.level, unit=unit)
-    return ComparisonEvidence(results=tuple(
-        compare_results(table, first, second, folds=settings.folds, level=settings.level, unit=unit)
-        for first, second in combinations(settings.candidates, 2)))
+    return ComparisonEvidence(results=compare_all_results(table, settings.candidates, folds=settings.folds,
+                                                          level=settings.level, unit=unit))
 
 
 def evidence_of_runs(settings: CompareCommand) -> ComparisonEvidence:
@@ -154,14 +152,11 @@ def gated(settings: CompareCommand, pair: Pair, name: str, base: str) -> str:
 
 def said(evidence: ComparisonEvidence) -> list[str]:
     """What the terminal says of each pair."""
-    lines = [f"{one.first} - {one.second}: {one.mean_difference.value:+.4f} ({one.mean_difference.low:+.4f} to "
-             f"{one.mean_difference.high:+.4f}); {one.verdict}" for one in evidence.results]
+    lines = [pair_line(one.first, one.second, one.mean_difference, one.verdict) for one in evidence.results]
     if evidence.found is not None:
         for pair in evidence.found.pairs:
             one = pair.overall
-            sure = (f"({one.difference.low:+.4f} to {one.difference.high:+.4f})" if one.difference.has_interval
-                    else f"(no interval: {one.difference.note})")
-            lines.append(f"{one.first} - {one.second}: {one.difference.value:+.4f} {sure}; {pair.verdict}")
+            lines.append(pair_line(one.first, one.second, one.difference, pair.verdict))
             if pair.weighted is not None:
                 also = pair.weighted
                 lines.append(f"images by their weights: {also.difference.value:+.4f} ({also.difference.low:+.4f} to "
@@ -169,6 +164,13 @@ def said(evidence: ComparisonEvidence) -> list[str]:
     if evidence.unproven:
         lines.append(f"held-out not proven: {', '.join(evidence.unproven)}")
     return [*lines, *(f"gate {name}: {text}" for name, text in evidence.gate.items())]
+
+
+def pair_line(first: str, second: str, difference: Estimate, verdict: str) -> str:
+    """A difference with its interval, or why it has none, and what follows."""
+    sure = (f"({difference.low:+.4f} to {difference.high:+.4f})" if difference.has_interval
+            else f"(no interval: {difference.note})")
+    return f"{first} - {second}: {difference.value:+.4f} {sure}; {verdict}"
 
 
 def refuse_settings(settings: CompareCommand) -> None:

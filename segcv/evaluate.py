@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,31 +27,45 @@ NOT_PROVEN = "held-out not proven"
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One run to be scored, the split it belongs to, and what proves that its images were held out ("": nothing)."""
+    """One run to be scored, the split it belongs to, and what proves that its images were held out ("": nothing).
+
+    `keep` makes the split folder where it is not there (any more); a named split is there before anything is scored.
+    """
 
     plan: RunPlan
     split: Split
     proof: str
     leaking: bool
+    keep: Callable[[], object] = tuple
 
 
 @command("evaluate")
 def main(settings: EvaluateCommand) -> None:
     """Score every run whose predictions are there, each into its own folder."""
-    jobs, labels = jobs_of(settings)
-    reading, in_mean = reading_of(settings, labels), classes_in_mean(settings, labels)
-    refuse_unreadable(jobs, reading)
-    for job in jobs:
-        folder, numbers, fresh = evaluate(settings, job, reading, in_mean)
-        say(job, folder, numbers, fresh=fresh, alone=len(jobs) == 1)
+    made: list[Path] = []
+    try:
+        jobs, labels = jobs_of(settings, made)
+        reading, in_mean = reading_of(settings, labels), classes_in_mean(settings, labels)
+        refuse_unreadable(jobs, reading)
+        for job in jobs:
+            folder, numbers, fresh = evaluate(settings, job, reading, in_mean)
+            made = [path for path in made if path != job.split.folder]
+            say(job, folder, numbers, fresh=fresh, alone=len(jobs) == 1)
+    except BaseException:
+        for path in made:
+            shutil.rmtree(path, ignore_errors=True)
+        raise
     if not all(job.proof for job in jobs):
         print(f"{NOT_PROVEN.capitalize()}: nothing here shows that these models were not trained on the scored images. "
               "Give their training lists: trained_on=FILE")
     print("Next: python -m segcv.aggregate" + ("" if settings.runs == "runs" else f" runs={settings.runs}"))
 
 
-def jobs_of(settings: EvaluateCommand) -> tuple[list[Job], LabelMap]:
-    """The runs to be scored under the split that is named, or under the roles that the predictions tell."""
+def jobs_of(settings: EvaluateCommand, made: list[Path]) -> tuple[list[Job], LabelMap]:
+    """The runs to be scored under the split that is named, or under the roles that the predictions tell.
+
+    Split folders that this call makes for such roles are added to `made`: nothing was scored under them yet.
+    """
     from segcv.scoring import find_predictions, plan_runs, roles_of_plans
     from segcv.study import keep_roles, open_study, open_truth
 
@@ -81,9 +97,11 @@ def jobs_of(settings: EvaluateCommand) -> tuple[list[Job], LabelMap]:
         trained: dict[tuple[int, int], set[str]] = {}
         for plan, proof in zip(mine, proofs, strict=True):
             trained.setdefault((plan.repeat, plan.fold), set()).update(() if proof is None else proof.trained)
-        split = keep_roles(truth, roles_of_plans(mine, truth.images, trained), data=settings.data,
-                           group=settings.group, splits=splits)
-        jobs += [Job(plan, split, "" if proof is None else proof.said, split.leaking)
+        keep = partial(keep_roles, truth, roles_of_plans(mine, truth.images, trained), data=settings.data,
+                       group=settings.group, splits=splits)
+        split, fresh = keep()
+        made += [split.folder] if fresh else []
+        jobs += [Job(plan, split, "" if proof is None else proof.said, split.leaking, keep)
                  for plan, proof in zip(mine, proofs, strict=True) if settings.fold in (None, plan.fold)]
     if not jobs:
         raise ConfigError(f"fold={settings.fold} is not in {where}, which holds folds "
@@ -174,6 +192,7 @@ def evaluate(settings: EvaluateCommand, job: Job, reading: Reading,
             "held_out": job.proof or NOT_PROVEN, **numbers})
         write_json(working / "config.json", {"settings": as_dict(settings), "config": config,
                                              "overrides": overrides(), "handed_in": handed_in})
+        job.keep()
         record(settings, job, key, config=config, majority=numbers["trivial"]["class_id"], out=working,
                seconds=time.monotonic() - started)
     return runs / key.run_id, read_json(runs / key.run_id / "summary.json"), True

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 NOT_PART_OF_THE_CONFIG = ("fold", "seed", "repeat", "candidate", "runs", "splits", "cache", "cache_gb", "workers",
                          "device", "probe", "trackers")
+K_FOLDS = ("balanced_group_kfold", "group_kfold", "random_kfold")       # splits that have the folds asked for, or none
 
 
 def jobs_of(cells: Sequence[TrainCommand], names: Sequence[str], commands: Sequence[Sequence[str]]) -> list[Job]:
@@ -288,6 +289,13 @@ def refuse_settings(settings: TrainCommand) -> None:
         raise ModelError(f"model.weights_file={first}: there is no such file.")
     refuse_program(as_dict(settings), as_dict(TrainCommand(fold=settings.fold)))
     refuse_trackers(settings.trackers)
+    for name, count in (("trainer.epochs", trainer.epochs), ("trainer.batch_size", trainer.batch_size)):
+        if count < 1:
+            raise ConfigError(f"{name}={count} must be 1 or more.")
+    folds = settings.split.folds
+    if folds is not None and settings.split.name in K_FOLDS and not 0 <= settings.fold < folds:
+        raise SplitError(f"fold={settings.fold} is not in a split of {folds} folds, which are 0 to {folds - 1}. Use "
+                         f"one of these, or cut more: split.folds={settings.fold + 1}")
     for name, number in vars(settings.optim).items():
         if isinstance(number, float) and not math.isfinite(number):
             raise ConfigError(f"optim.{name}={number} is not a number to train with.")

@@ -17,6 +17,7 @@ import pandas as pd
 
 from segcv.errors import SplitError
 from segcv.leakage.folds import Folds, folds_of_roles
+from segcv.splits import ids_by_name
 from segcv.tables import EXCLUDED, HELD_OUT, TRAIN, read_csv
 
 SHOWN = 3
@@ -161,17 +162,19 @@ def _whole(frame: pd.DataFrame, column: str, path: Path) -> pd.Series:
 
 
 def _matched(path: Path, names: pd.Series, images: pd.DataFrame) -> pd.Series:
-    """The image id of each name: an id, a path relative to the file, or a file name that only one image has."""
+    """The image id of each name: an id, a path relative to the file, or a name of its image or mask that no other has.
+    """
     folder = path.absolute().parent
-    known = dict.fromkeys(images["image_id"])
+    known = ids_by_name(images)
     by_path = {os.path.normpath(where): image_id
                for where, image_id in zip(images["image_path"], images["image_id"], strict=True)}
     stems = pd.Series([image_id.rsplit("/", 1)[-1] for image_id in images["image_id"]])
     by_stem = dict(zip(stems, images["image_id"], strict=True)) if stems.is_unique else {}
 
-    def found(name: str) -> str:
+    def found(written: str) -> str:
+        name = written if "/" in written else written.replace("\\", "/")          # as written on Windows
         if name in known:
-            return name
+            return known[name]
         direct: str | None = by_path.get(os.path.normpath(folder / name))
         return direct or str(by_stem.get(Path(name).stem, by_stem.get(name, "")))
 
@@ -179,8 +182,8 @@ def _matched(path: Path, names: pd.Series, images: pd.DataFrame) -> pd.Series:
     strange: Sequence[str] = [name for name, image_id in zip(names, ids, strict=True) if not image_id]
     if strange:
         raise SplitError(f"{path}: {len(strange)} of its {len(names)} rows are not in the images table "
-                         f"({', '.join(strange[:SHOWN])}). Names are image ids, paths relative to the file, or file "
-                         "names. Was it made for other data?")
+                         f"({', '.join(strange[:SHOWN])}). Names are image ids, paths relative to the file, or names "
+                         "of image or mask files. Was it made for other data?")
     if not ids:
         raise SplitError(f"{path}: no row below the header.")
     return pd.Series(ids, index=names.index, dtype=object)

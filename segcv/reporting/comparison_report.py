@@ -100,7 +100,7 @@ def comparison_json(evidence: ComparisonEvidence) -> dict[str, Any]:
             "first": one.first, "second": one.second, "mean_difference": one.mean_difference.value,
             "difference": one.mean_difference.to_json(), "t_plain": one.t_plain, "t_corrected": one.t_corrected,
             "degrees_of_freedom": one.degrees_of_freedom, "p_plain": one.p_plain, "p_corrected": one.p_corrected,
-            "verdict": one.verdict} for one in evidence.results]
+            "p_holm": one.p_holm, "verdict": one.verdict} for one in evidence.results]
     return data
 
 
@@ -256,13 +256,18 @@ def _of_results(evidence: ComparisonEvidence) -> Section:
         blocks += [
             Paragraph(say("compare_results", first=one.first, second=one.second, verdict=one.verdict,
                           value=estimate_text(one.mean_difference))),
-            mapping_table({"t, plain (too sure: folds share training images)": f"{one.t_plain:.4f}",
-                           "t, corrected (Nadeau & Bengio)": f"{one.t_corrected:.4f}",
-                           "degrees of freedom": one.degrees_of_freedom, "p, plain": f"{one.p_plain:.4f}",
-                           "p, corrected": f"{one.p_corrected:.4f}"},
+            mapping_table({"t, plain (too sure: folds share training images)": _known(one.t_plain),
+                           "t, corrected (Nadeau & Bengio)": _known(one.t_corrected),
+                           "degrees of freedom": one.degrees_of_freedom, "p, plain": _known(one.p_plain),
+                           "p, corrected": _known(one.p_corrected),
+                           f"p, corrected, among {len(evidence.results)} pairs (Holm)": _known(one.p_holm)},
                           name=pair_name(one.first, one.second), title="", columns=("what", "value"))]
     blocks.append(Paragraph(say("results_only")))
     return Section(say("compare_answer"), tuple(blocks))
+
+
+def _known(number: float) -> str:
+    return "n/a" if np.isnan(number) else f"{number:.4f}"
 
 
 def changed_images(first: pd.DataFrame, second: pd.DataFrame, *, shown: int = 20) -> pd.DataFrame:

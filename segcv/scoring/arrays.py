@@ -144,6 +144,9 @@ def check_file(path: Path, form: PredictionForm, *, n_classes: int) -> None:
     """
     try:
         size = path.stat().st_size
+    except FileNotFoundError:
+        raise ScoreError(f"{path}: there is no such file; this prediction is missing. Every image counts: predict it, "
+                         "or take its row out of the table.") from None
     except OSError as error:
         raise ScoreError(f"{path}: cannot be opened ({error.strerror}).") from error
     if not size:

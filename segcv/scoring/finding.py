@@ -14,7 +14,7 @@ import pandas as pd
 from segcv.errors import ScoreError, TableError
 from segcv.scoring.arrays import ARRAYS, PICTURES, VOLUMES
 from segcv.scoring.forms import LABELS
-from segcv.tables import image_id_of, one_form, read_csv
+from segcv.tables import image_id_of, named_files, one_form, read_csv
 
 CELL = ("candidate", "repeat", "fold", "seed")
 NUMBERS = ("repeat", "fold", "seed")
@@ -118,7 +118,6 @@ def _of_table(table: Path) -> pd.DataFrame:
     if len(blank):
         raise TableError(f"{table}: {paths} is blank in {len(blank)} of {len(frame)} rows (line {blank[0] + 2}, "
                          f"{frame[ids][blank[0]]}). Every image needs its prediction, or is missing.")
-    folder = table.absolute().parent
     named = frame[ids] if ids == "image_id" else frame[ids].map(image_id_of)
     cells = {name: frame[name].str.strip() if name in frame.columns else "" for name in CELL}
     for name in NUMBERS:
@@ -126,7 +125,7 @@ def _of_table(table: Path) -> pd.DataFrame:
             row = frame.index[~frame[name].str.strip().str.fullmatch(r"\d+")][0]
             raise TableError(f"{table}: {name} is no whole number in line {row + 2}: {frame[name][row]!r}.")
     return pd.DataFrame({**cells, "image_id": named,
-                         "path": [os.path.normpath(folder / path) for path in frame[paths]]}, columns=list(COLUMNS))
+                         "path": named_files(frame[paths].str.strip().tolist(), table)}, columns=list(COLUMNS))
 
 
 def _of_places(where: str, kind: str) -> pd.DataFrame:

@@ -51,7 +51,7 @@ def roles_from_nnunet(path: Path, folds: Sequence[Any], images: pd.DataFrame) ->
     Raises:
         SplitError: an entry is no such mapping, a name is not in the table, or an image is on both sides.
     """
-    known = _by_name(images)
+    known = ids_by_name(images)
     found: dict[tuple[int, int], Lists] = {}
     for fold, entry in enumerate(folds):
         if not isinstance(entry, Mapping) or not all(isinstance(entry.get(side), list) for side in SIDES.values()):
@@ -118,10 +118,11 @@ def known_ids(path: Path, names: Sequence[str], images: pd.DataFrame) -> list[st
     by_path = {os.path.normpath(folder / where): image_id
                for where, image_id in zip(images["image_path"], images["image_id"], strict=True)}
     known = set(images["image_id"])
-    return [name if name in known else by_path.get(os.path.normpath(folder / name), "") for name in names]
+    slashed = [name if "/" in name else name.replace("\\", "/") for name in names]         # as written on Windows
+    return [name if name in known else by_path.get(os.path.normpath(folder / name), "") for name in slashed]
 
 
-def _by_name(images: pd.DataFrame) -> dict[str, str]:
+def ids_by_name(images: pd.DataFrame) -> dict[str, str]:
     """Image id by every name that is its own: mask name, image name, image name without _0000; ids go first."""
     ids = images["image_id"].tolist()
     masks, pictures = ([Path(path).stem for path in images[column]] for column in ("mask_path", "image_path"))

@@ -92,13 +92,12 @@ from segcv.statistics.pooled import Jackknife, jackknife, pooled_difference, poo
 from segcv.statistics.resampling import GroupSums, drawn_groups, drawn_means, group_sums_of, product
 from segcv.statistics.results import (
     RESULTS,
-    ResultsComparison,
     ResultsSummary,
-    compare_results,
     read_results,
     results_table,
     summarise_results,
 )
+from segcv.statistics.results_compared import ResultsComparison, compare_all_results, compare_results
 from segcv.statistics.scored import ScoredImages, scored_images
 from segcv.statistics.shift import (
     DecayCurve,
@@ -122,7 +121,8 @@ __all__ = [
     "Pair", "PermutationTest", "Plan", "Repeated", "RepeatedSums", "ResultsComparison", "ResultsSummary",
     "ScoredImages", "Sources", "Spread", "Summary", "Sums", "Variances", "advise", "averages_table",
     "baseline_ladder", "bootstrap_t", "candidate", "check_complete", "check_one_sweep", "class_shares", "cohort",
-    "column_weights", "compare", "compare_candidates", "compare_difference", "compare_results", "compare_weighted",
+    "column_weights", "compare", "compare_all_results", "compare_candidates", "compare_difference", "compare_results",
+    "compare_weighted",
     "conformal_errors", "decay_curve", "decompose", "designs", "detectable", "detectable_difference", "diagnose",
     "difficulty_stability", "drawn_groups", "drawn_means", "drawn_repeated", "drawn_variances", "effect_spread",
     "effective_groups", "equal_group_estimates", "equal_row_estimates", "external_drop", "false_alarms",

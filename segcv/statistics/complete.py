@@ -84,11 +84,12 @@ def rest_commands(missing: pd.DataFrame, *, overrides: str = "",
 
 def check_complete(
     runs: pd.DataFrame, *, folds: int, repeats: int = 1, seeds: Sequence[int] = (0,), allow_missing: bool = False,
-    overrides: str = "", command: str = "python -m segcv.train", own: bool = False,
+    overrides: str = "", command: str = "python -m segcv.train", own: bool = False, of: str = "",
 ) -> pd.DataFrame:
     """The missing cells of a sweep that may be reported: none, or those of a first look, or those that are allowed.
 
-    A single finished run is a first look and passes with the rest listed. `own` as in `missing_cells`.
+    A single finished run is a first look and passes with the rest listed. `own` as in `missing_cells`; `of` names the
+    candidate where there are several.
 
     Raises:
         RunError: cells are missing, some are there twice, or a cell lies outside the asked grid.
@@ -109,8 +110,8 @@ def check_complete(
     if len(missing) and not allow_missing and len(cells) != 1:
         named = ", ".join(_cell(row, repeats) for _, row in missing.head(SHOWN).iterrows())
         more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
-        raise RunError(f"{named}{more} {'is' if len(missing) == 1 else 'are'} missing: {len(cells)} of "
-                       f"{folds * len(columns)} runs are there, and their mean is not the mean of all. "
+        raise RunError(f"{f'{of}: ' if of else ''}{named}{more} {'is' if len(missing) == 1 else 'are'} missing: "
+                       f"{len(cells)} of {folds * len(columns)} runs are there, and their mean is not the mean of all. "
                        f"Run the rest: {' ; '.join(rest_commands(missing, overrides=overrides, command=command))} "
                        "(or report what is there, marked: allow_missing=true).")
     return missing

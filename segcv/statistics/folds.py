@@ -111,7 +111,8 @@ def fold_summary(table: pd.DataFrame, columns: Sequence[str] | None = None) -> p
 def fold_estimate(statistics: FoldStatistics, *, unit: str, level: float) -> Estimate:
     """The mean over folds with Student t over folds: what a table of fold scores alone can say of the recipe.
 
-    With repeats the folds' variance is corrected by (1/J + 1/(K-1)), J folds in all, K in a repeat [12].
+    The interval is cut to [0, 1] where all scores lie there; distances and percentages do not. With repeats the
+    folds' variance is corrected by (1/J + 1/(K-1)), J folds in all, K in a repeat [12].
     """
     count = statistics.folds
     target, method = f"mean over folds, {THE_RECIPE}", f"Student t over {count} folds, df {count - 1}"
@@ -125,7 +126,8 @@ def fold_estimate(statistics: FoldStatistics, *, unit: str, level: float) -> Est
     in_repeat = count / statistics.repeats
     if statistics.repeats > 1 and in_repeat > 1:
         variance, note = statistics.sd_over_folds**2 * (1 / count + 1 / (in_repeat - 1)), CORRECTED
-    low, high = student_t(statistics.mean, variance, count - 1, level=level)
+    low, high = student_t(statistics.mean, variance, count - 1, level=level,
+                          bounds=(0.0, 1.0) if statistics.low >= 0 and statistics.high <= 1 else (-np.inf, np.inf))
     return Estimate(statistics.mean, low, high, level, method, target, unit, runs=runs, undefined=statistics.undefined,
                     note=note)
 

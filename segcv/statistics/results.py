@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-from scipy import special
 
 from segcv.errors import RunError, SegcvWarning, TableError
-from segcv.statistics.complete import check_complete, check_one_sweep, own_seeds, rest_commands
-from segcv.statistics.estimate import THE_RECIPE, Estimate
+from segcv.statistics.complete import SHOWN, check_complete, check_one_sweep, own_seeds, rest_commands
+from segcv.statistics.estimate import Estimate
 from segcv.statistics.folds import FoldStatistics, fold_cautions, fold_estimate, fold_statistics
-from segcv.statistics.intervals import student_t
 from segcv.tables import Column, Schema, read_csv
 
 RESULTS = Schema(
@@ -27,6 +25,9 @@ RESULTS = Schema(
     ),
     key=("candidate", "repeat", "fold", "seed"), extra=True,
 )
+SHARE = re.compile(r"iou|dice|jaccard|accura|precision|recall|f1|auroc|auc", re.IGNORECASE)
+FACTS = re.compile(r"(n|num|number|count)_\w+|\w+_count|images|groups|seconds|epochs?", re.IGNORECASE)   # no scores
+UNDEFINED = ("nan", "na", "n/a", "none", "null")        # how tools write a score that is not defined
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,33 +43,15 @@ class ResultsSummary:
     cautions: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ResultsComparison:
-    """Paired difference of two candidates on the same folds, first minus second.
-
-    `t_plain` is the paired t on folds; `t_corrected` corrects its variance for shared training images (Nadeau &
-    Bengio 2003). `mean_difference` carries the corrected interval.
-    """
-
-    first: str
-    second: str
-    mean_difference: Estimate
-    t_plain: float
-    t_corrected: float
-    degrees_of_freedom: int
-    p_plain: float
-    p_corrected: float
-    verdict: str
-
-
 def read_results(path: Path, *, score: str | None = None) -> tuple[pd.DataFrame, str]:
     """The results table in a CSV file, and the name of its score, which becomes the column `score`.
 
     A column `model` is taken as the candidate where there is none, a missing seed or repeat as 0. Without `score` the
-    one column that is not a place, a name or an id is the score.
+    one column that is not a place, a name, an id or a number of things (n_test, seconds) is the score.
 
     Raises:
-        TableError: there is no such file, no column or several that could be the score, or a value is no number.
+        TableError: there is no such file, no column or several that could be the score, a value is no number, or
+            fractions and percentages are mixed.
     """
     if not path.is_file():
         raise TableError(f"{path}: there is no such file (results table).")
@@ -78,13 +61,17 @@ def read_results(path: Path, *, score: str | None = None) -> tuple[pd.DataFrame,
     for column, value in (("candidate", "candidate"), ("seed", "0")):
         table = table if column in table else table.assign(**{column: value})
     places = [column.name for column in RESULTS.columns if column.name != "score"]
-    others = [name for name in table.columns if name not in places]
+    others = [name for name in table.columns if name not in places and not FACTS.fullmatch(name)]
     name = score if score is not None else others[0] if len(others) == 1 else "score"
     if name not in table.columns:
         found = ", ".join(others) or "none"
         raise TableError(f"{path}: which column is the score? Besides fold, seed, candidate and ids it has {found}. "
                          "Call the one to report `score`, or keep one only.")
-    return results_table(table.rename(columns={name: "score"}), where=str(path)), name
+    table = table.rename(columns={name: "score"})
+    table["score"] = table["score"].mask(table["score"].str.strip().str.lower().isin(UNDEFINED), "")
+    checked = results_table(table, where=str(path))
+    _refuse_mixed_scales(checked, name, path)
+    return checked, name
 
 
 def results_table(table: pd.DataFrame, *, where: str = "results") -> pd.DataFrame:
@@ -103,7 +90,7 @@ def summarise_results(
     single seed and of few folds.
 
     Raises:
-        RunError: a cell is missing or twice, or data, splits or settings are mixed.
+        RunError: a cell is missing, twice or without a score, or data, splits or settings are mixed.
     """
     table = results_table(results)
     if table.empty:
@@ -115,7 +102,10 @@ def summarise_results(
     summaries = []
     for candidate, rows in table.groupby("candidate", sort=True):
         missing = check_complete(rows, folds=grid_folds, repeats=grid_repeats, seeds=grid_seeds,
-                                 allow_missing=allow_missing, own=seeds is None and own_seeds(rows))
+                                 allow_missing=allow_missing, own=seeds is None and own_seeds(rows),
+                                 of=str(candidate) if table["candidate"].nunique() > 1 else "")
+        if not allow_missing:
+            refuse_undefined(rows)
         said = fold_statistics(rows, rows["score"])
         cautions = fold_cautions(said)
         if len(missing):
@@ -129,53 +119,29 @@ def summarise_results(
     return tuple(summaries)
 
 
-def compare_results(
-    results: pd.DataFrame, first: str, second: str, *, folds: int | None = None, level: float = 0.95,
-    unit: str = "score",
-) -> ResultsComparison:
-    """First minus second, paired by fold (seeds averaged first), with the plain and the corrected paired t [12].
+def _refuse_mixed_scales(table: pd.DataFrame, name: str, path: Path) -> None:
+    """A share such as IoU is below 1, or in percent throughout; a distance may be anything."""
+    if not SHARE.search(name):
+        return
+    above, below = table[table["score"] > 1], table[(table["score"] > 0) & (table["score"] <= 1)]
+    if len(above) and len(below):
+        raise TableError(f"{path}: {name} is a fraction in some rows (row {below.index[0] + 1}: "
+                         f"{below['score'].iloc[0]:g}) and above 1, as if in percent, in others (row "
+                         f"{above.index[0] + 1}: {above['score'].iloc[0]:g}; {len(above)} of {len(table)} rows). Write "
+                         "all of them as fractions.")
 
-    t_corrected divides by sqrt(s2_d (1/J + 1/(K-1))): J fold differences, K folds in a repeat, J - 1 degrees of
-    freedom. Folds beyond 5 share most of their training images; the plain t is too sure.
+
+def refuse_undefined(rows: pd.DataFrame) -> None:
+    """Nothing, when every cell of the table has a score.
 
     Raises:
-        RunError: a candidate is unknown, splits are mixed, or the two were not run on the same cells.
+        RunError: one has none; the cells are named.
     """
-    table = results_table(results)
-    known = sorted(table["candidate"].unique())
-    for name in (first, second):
-        if name not in known:
-            raise RunError(f"Candidate {name!r} is not in the results, which hold {', '.join(known)}.")
-    table = table[table["candidate"].isin([first, second])]
-    check_one_sweep(table)
-    cells = {name: rows.set_index(["repeat", "fold", "seed"])["score"]
-             for name in (first, second) for rows in [table[table["candidate"] == name]]}
-    odd = sorted(set(cells[first].index) ^ set(cells[second].index))
-    if odd:
-        repeat, fold, seed = odd[0]
-        lacks = second if odd[0] in cells[first].index else first
-        raise RunError(f"fold={fold} seed={seed}{f' repeat={repeat}' if repeat else ''} is missing for {lacks!r}; "
-                       "candidates are compared on the same cells only. Run it, or leave the cell out of both.")
-    difference = (cells[first] - cells[second]).groupby(level=["repeat", "fold"]).mean()
-    count = len(difference)
-    k = folds if folds is not None else int(table["fold"].nunique())
-    if count < 2 or k < 2:
-        raise RunError("Two candidates cannot be compared on one fold; run the other folds.")
-    mean, variance = float(difference.mean()), float(difference.var(ddof=1))
-    factor = 1 / count + 1 / (k - 1)
-    plain, corrected = _ratio(mean, variance / count), _ratio(mean, variance * factor)
-    p_plain, p_corrected = (2 * float(special.stdtr(count - 1, -abs(t))) for t in (plain, corrected))
-    low, high = student_t(mean, variance * factor, count - 1, level=level, bounds=(-1.0, 1.0))
-    estimate = Estimate(mean, low, high, level, f"corrected resampled t, df {count - 1}",
-                        f"{first} minus {second}, {THE_RECIPE}", unit, runs=len(table))
-    if p_corrected < 1 - level:
-        verdict = f"{first if mean > 0 else second} better"
-    else:
-        verdict = f"not separable with these runs; the interval of the difference is {low:.4f} to {high:.4f}"
-    return ResultsComparison(first, second, estimate, plain, corrected, count - 1, p_plain, p_corrected, verdict)
-
-
-def _ratio(mean: float, variance: float) -> float:
-    if variance > 0:
-        return mean / float(np.sqrt(variance))
-    return 0.0 if mean == 0 else float(np.copysign(np.inf, mean))
+    without = rows[rows["score"].isna()]
+    if len(without):
+        cells = [f"fold={row['fold']} seed={row['seed']} repeat={row['repeat']} ({row['candidate']})"
+                 for _, row in without.iterrows()]
+        more = f" and {len(cells) - SHOWN} more" if len(cells) > SHOWN else ""
+        raise RunError(f"{', '.join(cells[:SHOWN])}{more} {'has' if len(cells) == 1 else 'have'} no score (blank or "
+                       f"nan), as if missing: the mean of the other {len(rows) - len(cells)} cells is not the mean of "
+                       f"all {len(rows)}. Run again what is missing (or report what is there: allow_missing=true).")

@@ -103,6 +103,8 @@ def _make(beside: Path, *, data: DataSettings, group: GroupSettings, split: Spli
         grouped = grouped_images(images, profile, chosen, split, placed.overlaps, copies)
         roles = _roles(placed.on(grouped), profile, labels, split, copies)
         propose_blocks(placed.on(grouped), roles, split)
+        if split.name not in SPLITTERS or SPLITTERS[split.name].leaking:
+            _warn_torn(roles, split)
     ranked, sensitive = rankings(images, grouped, profile), sensitivity(profile, group)
     known = SPLITTERS.get(split.name)
     if known is not None and known.reads_time:
@@ -145,6 +147,15 @@ def _ground_table(images: pd.DataFrame, placed: Placed) -> pd.DataFrame:
     there = placed.on(images)
     kept = there[["image_id", *(name for name in ("x", "y", "w", "h", "ground") if name in there.columns)]]
     return kept.assign(overlaps=kept["image_id"].map(ends).fillna(0).astype("int64"), told_by=placed.told)
+
+
+def _warn_torn(roles: pd.DataFrame, split: SplitSettings) -> None:
+    torn = groups_on_two_sides(roles)["group_id"].unique()
+    if len(torn):
+        warnings.warn(f"split={split.name} leaks: {len(torn)} of {roles['group_id'].nunique()} groups are on both "
+                      f"sides of a fold, training and held out ({', '.join(torn[:3])}). Scores made with it are marked "
+                      "and say nothing about new groups; whole groups: split=balanced_group_kfold", SegcvWarning,
+                      stacklevel=2)
 
 
 def _write_table(path: Path, table: pd.DataFrame) -> None:

@@ -70,14 +70,14 @@ def with_cohort(data: DataSettings) -> DataSettings:
 
 
 def keep_roles(truth: Truth, roles: pd.DataFrame, *, data: DataSettings, group: GroupSettings,
-               splits: Path) -> Split:
-    """The split folder of roles that models made elsewhere tell, written the first time; it keeps whether the images
-    are an external cohort."""
+               splits: Path) -> tuple[Split, bool]:
+    """The split folder of roles that models made elsewhere tell, and whether this call wrote it; it keeps whether the
+    images are an external cohort."""
     split_id = split_id_of(truth.data_id, roles)
     kind = ELSEWHERE if data.external is None else EXTERNAL
     folder = splits / truth.name / f"{kind}-{split_id}"
-    make_once(folder, partial(_write, truth=truth, roles=roles, data=data, group=group, kind=kind, place=folder))
-    return read_split(folder)
+    made = make_once(folder, partial(_write, truth=truth, roles=roles, data=data, group=group, kind=kind, place=folder))
+    return read_split(folder), made
 
 
 def _write(beside: Path, *, truth: Truth, roles: pd.DataFrame, data: DataSettings, group: GroupSettings,

@@ -13,6 +13,7 @@ import pandas as pd
 
 from segcv.errors import SegcvWarning, TableError
 from segcv.tables.layouts import IMAGES
+from segcv.tables.named_files import named_files
 from segcv.tables.schema import SHOWN, read_csv
 
 LONGEST_NAME = 240       # bytes of one part of an id; file systems take 255, with a suffix
@@ -24,8 +25,9 @@ MASK_SUFFIXES = IMAGE_SUFFIXES | {".npy", ".npz"}
 def read_images(table: Path) -> pd.DataFrame:
     """The images table in a CSV file, with `image_id` and absolute paths.
 
-    Paths in the file are relative to it. Without a column image_id the id is the image's path relative to the
-    table, '/' as separator, without suffix. A row listed twice (same image, same mask) is used once and warned.
+    Paths in the file are relative to it, and are found as `named_files` does. Without a column image_id the id is the
+    image's path relative to the table, '/' as separator, without suffix. A row listed twice (same image, same mask) is
+    used once and warned.
 
     Raises:
         TableError: a column is missing, a path is blank, one image has two masks, or two images share an id.
@@ -46,9 +48,8 @@ def read_images(table: Path) -> pd.DataFrame:
         frame.insert(0, "image_id", [image_id_of(path) for path in frame["image_path"]])
     _refuse_unsafe_ids(frame["image_id"].tolist(), table)
     _refuse_shared_ids(frame, table)
-    folder = table.absolute().parent
-    for column in ("image_path", "mask_path"):
-        frame[column] = [os.path.normpath(folder / path) for path in frame[column]]
+    paths = named_files([*frame["image_path"], *frame["mask_path"]], table)
+    frame["image_path"], frame["mask_path"] = paths[:len(frame)], paths[len(frame):]
     return IMAGES.check(frame, where=str(table))
 
 
@@ -108,8 +109,7 @@ def find_images(where: Path) -> pd.DataFrame:
             frame.insert(0, "image_id", [image_id_of(path) for path in frame["image_path"]])
         _refuse_unsafe_ids(frame["image_id"].tolist(), where)
         _refuse_shared_ids(frame, where)
-        folder = where.absolute().parent
-        frame["image_path"] = [os.path.normpath(folder / path) for path in frame["image_path"]]
+        frame["image_path"] = named_files(frame["image_path"].tolist(), where)
         return frame[["image_id", "image_path", *(["source_id"] if "source_id" in frame else [])]]
     if where.is_file():
         return pd.DataFrame({"image_id": [one_form(where.stem)], "image_path": [os.path.normpath(where.absolute())]})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -119,16 +120,20 @@ class Schema:
         if repeated.any():
             first = table.loc[repeated, list(self.key)].iloc[0].to_dict()
             rows = int((table[list(self.key)] == pd.Series(first)).all(axis=1).sum())
-            raise TableError(f"{where}: {first} is listed {rows} times, and must be unique in the {self.name} table.")
+            place = " ".join(f"{name}={value}" for name, value in first.items())
+            raise TableError(f"{where}: {place} is listed {rows} times, and must be there once in the {self.name} "
+                             "table. Keep one of the rows.")
 
 
 def read_csv(path: Path) -> pd.DataFrame:
     """Every cell of a CSV file as text, exactly as written: "007" stays "007", NA is a name, blanks are "".
 
     Raises:
-        TableError: the file is not UTF-8, is empty, or a line has more cells than the header.
+        TableError: the file is not UTF-8, is empty, names a column twice, or a line has more cells than the header.
     """
     try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            _refuse_twins(next((line for line in csv.reader(file) if line), []), path)
         frame = pd.read_csv(path, dtype="str", keep_default_na=False, encoding="utf-8-sig", index_col=False,
                             skipinitialspace=True)
     except UnicodeDecodeError as error:
@@ -137,3 +142,11 @@ def read_csv(path: Path) -> pd.DataFrame:
         raise TableError(f"{path}: not a readable CSV: {error}") from error
     frame.columns = frame.columns.str.strip()
     return frame
+
+
+def _refuse_twins(header: list[str], path: Path) -> None:
+    names = [name.strip() for name in header if name.strip()]
+    twins = sorted({name for name in names if names.count(name) > 1})
+    if twins:
+        raise TableError(f"{path}: the header names {', '.join(twins)} more than once. Which column counts? Rename or "
+                         "delete the other.")

@@ -132,3 +132,19 @@ def test_a_wrong_setting_is_one_message(tmp_path: Path, data: Path, overrides: l
     assert message in done.stderr
     assert done.stderr.count("error:") == 1
     assert not (tmp_path / "runs").exists()
+
+
+def test_nothing_is_left_of_predictions_that_cannot_be_scored(tmp_path: Path, data: Path):
+    """One probability is not a number, which shows while the run is scored: neither run nor split is kept for it."""
+    (tmp_path / "soft").mkdir()
+    for name in TRUTH:
+        np.save(tmp_path / f"soft/{name}.npy", probabilities(PREDICTED[name]))
+    broken = probabilities(PREDICTED["c"])
+    broken[0, 0, 0] = np.nan
+    np.save(tmp_path / "soft/c.npy", broken)
+
+    done = evaluate(tmp_path, f"data.table={data}", "data.num_classes=3", "predictions=soft", "kind=probabilities",
+                    "name=soft", code=1)
+
+    assert "c.npy: holds NaN" in done.stderr
+    assert not list(tmp_path.glob("splits/*/*/manifest.json")) and not list(tmp_path.glob("runs/**/run.json"))

@@ -158,3 +158,11 @@ def test_a_ledger_of_unknown_roles_is_refused(tmp_path: Path):
     assert not is_ledger(path)
     with pytest.raises(SplitError, match="role 'X' is none of B"):
         read_ledger(path)
+
+
+def test_nnunet_names_masks_and_windows_writes_backslashes(images: pd.DataFrame, tmp_path: Path):
+    named = images.assign(mask_path=[f"labels/case_{number}.png" for number in range(6)])
+    folds = tmp_path / "splits_final.json"
+    folds.write_text(json.dumps([{"train": ["case_0", "case_1"], "val": ["case_2", "pictures\\d"]}]), encoding="utf-8")
+
+    assert sides(read_folds(folds, named)) == {"fold 0": ("ab", "cd")}

@@ -12,6 +12,7 @@ from segcv.errors import RunError, SegcvWarning, TableError
 from segcv.statistics import (
     check_complete,
     check_one_sweep,
+    compare_all_results,
     compare_results,
     missing_cells,
     own_seeds,
@@ -108,6 +109,77 @@ def test_candidates_on_other_splits_or_cells_are_not_compared():
         compare_results(pd.concat([results([.5, .5, .5], candidate="a"), other.assign(split_id="xyz")]), "a", "b")
     with pytest.raises(RunError, match="fold=2 seed=0 is missing for 'a'"):
         compare_results(pd.concat([results([.5, .5], candidate="a"), other]), "a", "b")
+
+
+def written(folder: Path, scores: list[object], *, name: str = "miou", extra: str = "") -> Path:
+    path = folder / "results.csv"
+    rows = "".join(f"{fold},0,abc,unet,{score}{extra and ',7'}\n" for fold, score in enumerate(scores))
+    path.write_text(f"fold,seed,split_id,model,{name}{extra and ','}{extra}\n{rows}", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("undefined", ["", "nan", "NaN", "None", "n/a"])
+def test_a_fold_without_a_score_is_missing_until_it_is_allowed(tmp_path: Path, undefined: str):
+    """By hand: (.6 + .7 + .8) / 3 = .7, over three folds of four."""
+    table, _ = read_results(written(tmp_path, [.6, .7, undefined, .8]))
+
+    with pytest.raises(RunError, match=r"fold=2 seed=0 repeat=0 \(unet\) has no score .* other 3 cells"):
+        summarise_results(table, folds=4)
+    with pytest.warns(SegcvWarning):
+        (said,) = summarise_results(table, folds=4, allow_missing=True)
+    assert (said.statistics.mean, said.statistics.undefined) == (pytest.approx(.7), 1)
+
+
+def test_a_cell_listed_twice_is_named(tmp_path: Path):
+    path = written(tmp_path, [.6, .7])
+    path.write_text(path.read_text(encoding="utf-8") + "1,0,abc,unet,0.9\n", encoding="utf-8")
+
+    with pytest.raises(TableError, match="candidate=unet repeat=0 fold=1 seed=0 is listed 2 times"):
+        read_results(path)
+
+
+def test_scores_that_are_no_fractions_have_an_interval_that_is_not_cut(tmp_path: Path):
+    """A hundred times 'the interval over folds is students t': 70 -+ 2.7764 x 3.5355 = 60.18, 79.82."""
+    table, unit = read_results(written(tmp_path, [60, 70, 65, 80, 75], name="hd95"))
+    with pytest.warns(SegcvWarning):
+        (said,) = summarise_results(table, unit=unit)
+
+    assert (said.mean.low, said.mean.high) == pytest.approx((60.18, 79.82), abs=.01)
+
+
+def test_fractions_and_percentages_in_one_table_are_refused(tmp_path: Path):
+    with pytest.raises(TableError, match=r"miou is a fraction in some rows \(row 1: 0\.6\) .* \(row 3: 65;"):
+        read_results(written(tmp_path, [.6, .7, 65]))
+
+
+def test_a_number_of_images_beside_the_score_is_no_second_score(tmp_path: Path):
+    assert read_results(written(tmp_path, [.6, .7], extra="n_test"))[1] == "miou"
+    with pytest.raises(TableError, match="which column is the score"):
+        read_results(written(tmp_path, [.6, .7], extra="dice"))
+
+
+def test_folds_that_all_differ_alike_are_not_tested():
+    """.6 - .5 and .7 - .6 are equal but for rounding: the variance is that of rounding, and t would be about 1e15."""
+    found = compare_results(pd.concat([results([.6, .7, .8], candidate="a"), results([.5, .6, .7], candidate="b")]),
+                            "a", "b")
+
+    assert math.isnan(found.t_plain) and math.isnan(found.p_corrected) and not found.mean_difference.has_interval
+    assert found.verdict.startswith("all 3 folds differ alike")
+
+
+def test_more_pairs_make_p_larger_by_holm():
+    """Three pairs: the smallest p is taken three times, the next twice, and none falls below the one before it."""
+    table = pd.concat([results([.50, .52, .55, .51, .54], candidate="a"),
+                       results([.40, .43, .44, .42, .43], candidate="b"),
+                       results([.38, .42, .45, .40, .45], candidate="c")])
+
+    pairs = {(one.first, one.second): one for one in compare_all_results(table, ["a", "b", "c"])}
+
+    alone = {pair: compare_results(table, *pair).p_corrected for pair in pairs}
+    least, middle, most = sorted(alone, key=alone.get)
+    assert pairs[least].p_holm == pytest.approx(3 * alone[least])
+    assert pairs[middle].p_holm == pytest.approx(max(3 * alone[least], 2 * alone[middle]))
+    assert pairs[most].p_holm == pytest.approx(max(2 * alone[middle], alone[most]))
 
 
 def test_mixed_settings_of_one_candidate_are_refused_and_both_named():

@@ -65,6 +65,43 @@ def test_a_table_that_cannot_be_right_is_refused_with_the_row(tmp_path: Path, ro
         read_images(table(tmp_path, "image_path,mask_path\n" + rows))
 
 
+@pytest.mark.parametrize(("written", "on_disk", "said"), [
+    ("images\\a.png", "images/a.png", r"2 paths are written with backslashes \(images\\a\.png\)"),
+    ("images/gru\u0308n.png", "images/gr\u00fcn.png", "2 paths .* in another Unicode form"),
+    ("images/gr\u00fcn.png", "images/gru\u0308n.png", "2 paths .* in another Unicode form"),
+    ("gru\u0308n\\a.png", "gr\u00fcn/a.png", "2 paths .* in another Unicode form"),
+])
+def test_paths_of_windows_and_in_another_unicode_form_lead_to_the_file(tmp_path: Path, written: str, on_disk: str,
+                                                                       said: str):
+    """u with a dieresis is U+00FC, or u and U+0308 as macOS writes it; both print alike."""
+    file = tmp_path / on_disk
+    file.parent.mkdir()
+    file.touch()
+    path = table(tmp_path, f"image_path,mask_path\n{written},{written}\n")
+
+    with pytest.warns(SegcvWarning, match=said):
+        images = read_images(path)
+
+    assert images["image_path"].tolist() == images["mask_path"].tolist() == [str(file)]
+    assert "\\" not in images["image_id"][0]
+
+
+def test_a_file_whose_name_has_a_backslash_is_itself(tmp_path: Path):
+    (tmp_path / "a").mkdir()
+    for name in ("a\\b.png", "a/b.png"):
+        (tmp_path / name).touch()
+
+    images = read_images(table(tmp_path, "image_path,mask_path\na\\b.png,a/b.png\n"))
+
+    assert images["image_path"].tolist() == [str(tmp_path / "a\\b.png")]
+    assert images["mask_path"].tolist() == [str(tmp_path / "a/b.png")]
+
+
+def test_a_header_that_names_a_column_twice_is_refused(tmp_path: Path):
+    with pytest.raises(TableError, match=r"images\.csv: the header names group_id more than once"):
+        read_images(table(tmp_path, "image_path,mask_path,group_id, group_id\na.png,ma.png,g,h\n"))
+
+
 def test_folders_are_paired_by_name_and_never_by_order(tmp_path: Path):
     for name in ("images/1.png", "images/2.png", "masks/01.png", "masks/02.png"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
