@@ -40,7 +40,7 @@ from segcv.tables.schema import Column, Schema, read_csv
 __all__ = [
     "CONFUSION", "EXCLUDED", "FINDINGS", "HELD_OUT", "HISTOGRAMS", "HISTORY", "IMAGES", "IMAGE_FACTS", "IMAGE_PROFILE",
     "IMAGE_SUFFIXES", "LEDGER", "MASK_PROFILE", "ROLES", "SCORES", "TRAIN", "Column", "Progress", "Schema", "appending",
-    "file_id", "find_images", "fingerprint", "held", "image_id_of", "list_images", "make_once", "named_files", "one_form",
-    "owner", "pair_folders", "quiet", "read_csv", "read_images", "read_json", "replacing", "stream", "write_images",
-    "write_json", "write_text",
+    "file_id", "find_images", "fingerprint", "held", "image_id_of", "list_images", "make_once", "named_files",
+    "one_form", "owner", "pair_folders", "quiet", "read_csv", "read_images", "read_json", "replacing", "stream",
+    "write_images", "write_json", "write_text",
 ]
