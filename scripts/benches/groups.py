@@ -202,7 +202,7 @@ def real(folder: Path) -> Iterator[Row]:
 def crossing_crops(frames: dict[str, Picture], group: dict[str, str], side: int, at_random: bool) -> tuple[int, int]:
     """Pairs between sequences, and all: of one grid, or of five draws of 200 random crops per frame.
 
-    The rule was chosen on the draws 100 to 104, and these are 200 to 204.
+    The rule was chosen on draws 100 to 104, and these are 200 to 204.
     """
     crossing = joined = 0
     for draw in range(200, 205) if at_random else [0]:

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from segcv.errors import GroupError
 from segcv.groups.hamming import hamming_matches, hamming_pairs
 from segcv.groups.turns import SIDE, TURNS, turned_hashes
-from segcv.groups.verifying import AVERAGED, NOISE, verified
+from segcv.groups.verifying import verified
 
 
 def near_duplicate_pairs(looks: pd.DataFrame, *, max_distance: int, turns: bool = False) -> pd.DataFrame:
@@ -43,10 +43,9 @@ def near_duplicate_pairs(looks: pd.DataFrame, *, max_distance: int, turns: bool 
     if turns:
         near = pd.concat([near, _near_turned(hashes[faces], pictures[faces], max_distance)])
     one, other = faces[near["one"].to_numpy()], faces[near["other"].to_numpy()]
-    small = (seen[["height", "width"]].min(axis=1).to_numpy() < AVERAGED if "height" in seen.columns
-             else np.zeros(len(ids), bool))
-    near["correlation"], same = verified(pictures, one, other, near["turn"].to_numpy(np.int64),
-                                         np.where(small, 0.0, NOISE))
+    sides = (seen[["height", "width"]].min(axis=1).to_numpy(np.float64) if "height" in seen.columns
+             else np.full(len(ids), np.inf))
+    near["correlation"], same = verified(pictures, one, other, near["turn"].to_numpy(np.int64), sides)
     near = near.assign(one=one, other=other)[same].sort_values(["distance", "turn"], kind="stable")
     near = near.drop_duplicates(["one", "other"])
     pairs = pd.DataFrame({

@@ -22,18 +22,19 @@ _IS_COARSE = np.add.outer(np.arange(COARSE), np.arange(COARSE)) < COARSE
 
 
 def verified(thumbnails: NDArray[np.uint8], one: NDArray[np.int64], other: NDArray[np.int64],
-             turn: NDArray[np.int64], noise: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+             turn: NDArray[np.int64], sides: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Correlation of the two thumbnails of each pair, in [-1, 1], and whether they show the same picture.
 
     The pair (one[k], other[k]) of `thumbnails` (images x SIDE x SIDE) is compared after the second picture took
-    turn[k]. With r the correlation, s the smaller standard deviation, d the smaller detail and n the smaller `noise` of
-    the two images (NOISE, or 0 for pictures below AVERAGED), they are the same when
+    turn[k]. With r the correlation, s the smaller standard deviation, d the smaller detail, q the smaller of their
+    `sides` (px) and n the noise (NOISE, or 0 for pictures below AVERAGED), they are the same when
 
-        r >= 0.9   and   1 - r - (n / s)^2 / 2  <=  (1 - 0.9) * min(1, d / RICH)^3
+        r >= 0.9   and   1 - r - (n / s)^2 / 2  <=  (1 - 0.9) * min(1, d / RICH)^3 * min(1, q / SIDE)^2
 
     Detail is the standard deviation that is left without the 21 coarsest cosine patterns: two unrelated pictures with
     one soft edge each correlate well, two with much detail do not. The third term is what the correlation of one
-    picture with itself loses to noise, so that a faint picture is still known again after compression. For turned
+    picture with itself loses to noise, so that a faint picture is still known again after compression. A picture
+    smaller than its thumbnail has fewer pixels than are compared, so each counts for less. For turned
     pairs 0.99 stands for 0.9: more chances to agree ask for more agreement.
     """
     correlation, same = np.empty(len(one)), np.empty(len(one), bool)
@@ -51,8 +52,9 @@ def verified(thumbnails: NDArray[np.uint8], one: NDArray[np.int64], other: NDArr
         least = np.maximum(np.minimum(spread_a, spread_b), 1e-9)
         detail = np.minimum(detail_of[one[part]], detail_of[other[part]])
         asked = np.where(turn[part] > 0, LEAST_TURNED, LEAST_CORRELATION)
-        explained = np.minimum(noise[one[part]], noise[other[part]]) / least
-        allowed = (1 - asked) * np.minimum(1, detail / RICH) ** 3 + explained**2 / 2
+        side = np.minimum(sides[one[part]], sides[other[part]])
+        explained = np.where(side < AVERAGED, 0.0, NOISE) / least
+        allowed = (1 - asked) * np.minimum(1, detail / RICH) ** 3 * np.minimum(1, side / SIDE) ** 2 + explained**2 / 2
         correlation[part], same[part] = r, (r >= LEAST_CORRELATION) & (1 - r <= allowed)
     return correlation, same
 

@@ -47,7 +47,7 @@ def _finding(facts: Facts, name: str, column: str, code: Codes, found: Touched, 
                        held_out_touched=found.cells, held_out=found.held_out, examples=pair_texts(facts, found),
                        measures={"torn": listed, "per_fold": found.per_fold})
     cure = ("Cut folds of whole groups: python -m segcv.split" if column == "group_id" else
-            f"Cut folds of whole {column}: python -m segcv.split group.column={column}")
+            f"Cut folds of whole {column}: python -m segcv.split group.level={column}")
     return Finding(NAME, name, severity, what, WHY, cure, evidence=evidence, held_out_touched=found.cells,
                    held_out=found.held_out, examples=pair_texts(facts, found),
                    measures={"torn": listed, "per_fold": found.per_fold})
