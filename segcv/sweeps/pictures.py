@@ -141,11 +141,13 @@ def predicted_mask(runs: Path, record: RunRecord, image_id: str) -> Path:
 
 def _at_hand(chosen: Mapping[str, tuple[str, ...]], images: pd.DataFrame, split: Split,
              progress: Progress) -> Iterator[tuple[str, dict[str, Any], tuple[Path, Path]]]:
-    """Each chosen image: id, row of `images`, paths of image and mask."""
+    """Each chosen image that is a file of the table (a stitched source is none): id, row of `images`, paths of image
+    and mask."""
     place = split.images.set_index("image_id")
     rows = {str(name): {"group_id": group, "fold": fold, "score": score} for name, group, fold, score in
             images[["image_id", "group_id", "fold", "score"]].itertuples(index=False)}
-    for image_id in progress(list(chosen), total=len(chosen), what="pictures"):
+    files = [image_id for image_id in chosen if image_id in rows and image_id in place.index]
+    for image_id in progress(files, total=len(files), what="pictures"):
         paths = (Path(str(place.at[image_id, "image_path"])), Path(str(place.at[image_id, "mask_path"])))
         yield image_id, rows[image_id], paths
 
