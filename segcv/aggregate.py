@@ -110,7 +110,8 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
     again = kept_overrides(config["overrides"])
     target = settings.target or split.target
     every = scores_of(runs, sweep, split)
-    excluded = read_excluded(Path(settings.report.exclude), set(every["image_id"])) if settings.report.exclude else None
+    excluded = (read_excluded(Path(settings.report.exclude), set(every["image_id"].unique()))
+                if settings.report.exclude else None)
     left_out = frozenset() if excluded is None else frozenset(excluded["image_id"])
     scores = without(every, left_out)
     refuse_empty_runs(scores, sweep, settings)
@@ -186,7 +187,7 @@ def set_title(sweep: Sweep) -> str:
 
 def refuse_empty_runs(scores: pd.DataFrame, sweep: Sweep, settings: AggregateCommand) -> None:
     """Refuse a list of images to leave out that leaves a run without any."""
-    empty = sorted({record.run_id for record in sweep} - set(scores["run_id"]))
+    empty = sorted({record.run_id for record in sweep} - set(scores["run_id"].unique()))
     if empty:
         raise RunError(f"report.exclude={settings.report.exclude} leaves {empty[0]} without one scored image. Leave "
                        "fewer out; a fold that nobody scores is no cross-validation.")

@@ -34,14 +34,13 @@ def mask_look(mask_path: Path, *, labels: LabelMap, max_pixels: int = MAX_PIXELS
     Raises:
         MaskError, ImageFileError: the mask cannot be read with these labels.
     """
+    from segcv.pixels.region_kernels import tiny_regions
+
     truth = labels.read(mask_path, max_pixels=max_pixels)
     valid = np.ones(truth.shape, bool) if labels.void is None else truth != labels.void
     shown = np.where(valid, truth, 0).astype(np.uint16)                                # H x W
     tiny = max(SPECK_PX, int(SPECK_SHARE * truth.size))
-    specks = 0
-    for number in np.unique(shown[valid]).tolist():
-        _, _, stats, _ = cv2.connectedComponentsWithStats(((shown == number) & valid).astype(np.uint8), connectivity=8)
-        specks += int((stats[1:, cv2.CC_STAT_AREA] <= tiny).sum())
+    specks = tiny_regions(shown, valid, tiny)
     border = np.zeros(truth.shape, bool)
     across, down = shown[:, 1:] != shown[:, :-1], shown[1:] != shown[:-1]
     border[:, 1:] |= across

@@ -75,9 +75,9 @@ def write_comparison(folder: Path, evidence: ComparisonEvidence, *, html: bool =
         for section in sections:
             for table in section.tables:
                 write_text(folder / TABLES / f"{_file(table.name)}.csv", csv_text(table))
-        write_figures(folder, sections)
+        drawn = write_figures(folder, sections)
         if html:
-            write_text(folder / PAGE, html_page(say("compare_title"), sections))
+            write_text(folder / PAGE, html_page(say("compare_title"), sections, drawn=drawn))
         else:
             (folder / PAGE).unlink(missing_ok=True)
         write_json(folder / SUMMARY, comparison_json(evidence))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import isfinite
 
 from segcv.reporting.figures import rendered
@@ -30,10 +31,12 @@ TALL_ROWS = 25               # from here on a table scrolls in a box of its own
 TALL = 'class="wide tall" tabindex="0"'      # so that the keyboard can scroll it
 
 
-def html_page(title: str, sections: tuple[Section, ...]) -> str:
-    """A whole page; same sections, same bytes."""
+def html_page(title: str, sections: tuple[Section, ...], *, drawn: Mapping[str, str] | None = None) -> str:
+    """A whole page; same sections, same bytes. `drawn` maps names of figures to their SVG, where they are at hand."""
+    at_hand = drawn or {}
     links = "".join(f'<a href="#s{number}">{text(section.title)}</a>' for number, section in enumerate(sections))
-    parts = [f'<section id="s{number}"><h2>{text(section.title)}</h2>{"".join(map(_block, section.blocks))}</section>'
+    parts = [f'<section id="s{number}"><h2>{text(section.title)}</h2>'
+             f'{"".join(_block(block, at_hand) for block in section.blocks)}</section>'
              for number, section in enumerate(sections)]
     return (f'<!doctype html>\n<html lang="{language_code()}"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -44,7 +47,7 @@ def html_page(title: str, sections: tuple[Section, ...]) -> str:
             f'<main>{"".join(parts)}</main><script>{SCRIPT}</script></body></html>\n')
 
 
-def _block(block: Block) -> str:
+def _block(block: Block, drawn: Mapping[str, str]) -> str:
     if isinstance(block, Paragraph):
         return f'<p class="strong">{text(block.text)}</p>' if block.strong else f"<p>{text(block.text)}</p>"
     if isinstance(block, Headline):
@@ -58,7 +61,7 @@ def _block(block: Block) -> str:
     if isinstance(block, Commands):
         return f"<pre><code>{text(chr(10).join(block.lines))}</code></pre>" if block.lines else ""
     if isinstance(block, Figure):
-        svg, _ = rendered(block)
+        svg = drawn[block.name] if block.name in drawn else rendered(block)[0]
         return (f'<figure role="img" aria-label="{text(block.alt)}"><div class="wide">{svg}</div>'
                 f"<figcaption>{text(block.title)}</figcaption></figure>")
     if isinstance(block, Gallery):

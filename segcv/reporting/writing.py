@@ -46,9 +46,9 @@ def _written(folder: Path, evidence: Evidence, html: bool) -> Path:
     for path in sorted((folder / TABLES).glob("*.csv")):
         if path.name not in written:
             path.unlink()
-    write_figures(folder, sections)
+    drawn = write_figures(folder, sections)
     if html:
-        write_text(folder / PAGE, html_page(title, sections))
+        write_text(folder / PAGE, html_page(title, sections, drawn=drawn))
     else:
         (folder / PAGE).unlink(missing_ok=True)
     if evidence.summary is not None:
@@ -62,11 +62,12 @@ def _written(folder: Path, evidence: Evidence, html: bool) -> Path:
     return folder / REPORT
 
 
-def write_figures(folder: Path, sections: tuple[Section, ...]) -> None:
-    """figures/NAME.svg, .png and .csv of every figure; those of an earlier report are removed."""
-    names = set()
+def write_figures(folder: Path, sections: tuple[Section, ...]) -> dict[str, str]:
+    """name -> SVG of every figure, with figures/NAME.svg, .png and .csv; those of an earlier report are removed."""
+    names, drawn = set(), {}
     for figure in (figure for section in sections for figure in section.figures):
         svg, png = rendered(figure)
+        drawn[figure.name] = svg
         place = folder / FIGURES / _file_name(figure.name)
         write_text(place.with_suffix(".svg"), svg)
         with replacing(place.with_suffix(".png")) as beside:
@@ -76,6 +77,7 @@ def write_figures(folder: Path, sections: tuple[Section, ...]) -> None:
     for path in sorted((folder / FIGURES).glob("*.*")):
         if path.stem not in names:
             path.unlink()
+    return drawn
 
 
 def paper_table(summary: Summary) -> str:

@@ -43,7 +43,7 @@ def read_excluded(path: Path, scored: Collection[str]) -> pd.DataFrame:
 
 def without(table: pd.DataFrame, left_out: Collection[str]) -> pd.DataFrame:
     """The rows of a table with image_id whose image is not left out."""
-    return table[~table["image_id"].isin(set(left_out))].reset_index(drop=True)
+    return table[~table["image_id"].isin(set(left_out))].reset_index(drop=True) if left_out else table
 
 
 def images_without(split: Split, left_out: Collection[str]) -> pd.DataFrame:

@@ -33,12 +33,12 @@ def rung_of(runs: Path, name: str, scored: pd.DataFrame, *, setting: str) -> Run
         there = ", ".join(sorted({record.candidate for record in find_runs(runs)}))
         raise RunError(f"{setting}={name} is neither a candidate below {runs} ({there}) nor a run's folder. Score its "
                        f"masks first: python -m segcv.evaluate predictions=FOLDER name={name} runs={runs}")
-    wanted = set(scored["image_id"])
-    lacking = sorted(wanted - set(scores["image_id"]))
+    wanted = set(scored["image_id"].unique())
+    lacking = sorted(wanted - set(scores["image_id"].unique()))
     if lacking:
         raise RunError(f"{setting}={name} did not score {len(lacking)} of the {len(wanted)} images of these runs, such "
                        f"as {lacking[0]}. Score its masks on the same images.")
-    if set(scores["class_id"]) != set(scored["class_id"]):
+    if set(scores["class_id"].unique()) != set(scored["class_id"].unique()):
         raise RunError(f"{setting}={name} was scored on {scores['class_id'].nunique()} classes, these runs on "
                        f"{scored['class_id'].nunique()}. Score its masks with the same classes.")
     group = scored.drop_duplicates("image_id").set_index("image_id")["group_id"]
