@@ -85,21 +85,26 @@ def the_study(settings: TrainCommand) -> Study:
 
 
 def train(settings: TrainCommand, study: Study) -> Path:
+    """The folder of the finished run of this cell, made now or there already."""
+    from segcv.runs import finished_folder
+    from segcv.splits import fold_roles
+
+    rows = fold_roles(study.split, settings.repeat, settings.fold)
+    if (done := finished_folder(Path(settings.runs), identified(settings, study)[0])) is not None:
+        print("Finished before, not run again:", end=" ")
+        return done
+    return (train_here if settings.trainer.command is None else train_by_program)(settings, study, rows)
+
+
+def train_here(settings: TrainCommand, study: Study, rows: pd.DataFrame) -> Path:
     """The folder of the finished run; only images with the role train are opened before the network is fitted."""
     from segcv.recipes import Following, fit_recipe, score_recipe
-    from segcv.runs import claimed, finished_folder
-    from segcv.splits import fold_roles
+    from segcv.runs import claimed
     from segcv.tables import HISTORY
     from segcv.training import CHECKPOINT, chosen_device, environment, remove_checkpoints
 
-    rows = fold_roles(study.split, settings.repeat, settings.fold)
     key, config, recipe_id = identified(settings, study)
     runs = Path(settings.runs)
-    if (done := finished_folder(runs, key)) is not None:
-        print("Finished before, not run again:", end=" ")
-        return done
-    if settings.trainer.command is not None:
-        return train_by_program(settings, study, rows)
     with claimed(runs, key) as working, followed(settings, key, config, working) as tell:
         started = time.monotonic()
         training = rows[rows["role"] == "train"].reset_index(drop=True)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from segcv.launching.jobs import SUPERVISE, Ending
+from segcv.launching.jobs import HEADER, SUPERVISE, Ending
 
 PAUSE_S = 0.1
 
@@ -34,7 +34,8 @@ def run_alone(command: Sequence[str], *, log: Path, say: Callable[[str], None]) 
                 except subprocess.TimeoutExpired:
                     pass
                 if text := heard.read():
-                    say(text)
+                    begins = text.startswith(HEADER)             # the supervisor's own line
+                    say(text.partition("\n")[2] if begins else text)
         finally:
             process.stdin.close()            # the supervisor sees the end of its input and ends the group
             process.wait()

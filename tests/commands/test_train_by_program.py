@@ -40,7 +40,8 @@ def segcv(folder: Path, name: str, *overrides: str, code: int = 0) -> tuple[str,
 def test_a_sweep_of_somebody_elses_program_is_resumed_scored_and_reported(tmp_path: Path, data: Path):
     """Its scores are the pixels that numpy counts in its masks, it heard of the fold's training images only, and the
     fold in which it failed is named with its last words and made by the same command."""
-    given = [f"data.table={data}", "data.num_classes=4", "split.folds=2", "workers=0", "candidate=nearest"]
+    given = [f"data.table={data}", "data.num_classes=4", "split.folds=2", "workers=0", "candidate=nearest",
+             "trackers=[]"]
     failing = f"trainer.command={TOLD} --fail {tmp_path / 'failed'}"
     sweep = ["-m", "fold=0,1", *given, "trainer=command", failing, "hydra.launcher.gpus=[]", "hydra.launcher.slots=1"]
 
