@@ -59,8 +59,7 @@ _COMMANDS: dict[str, type] = {
 }
 _EXAMPLES = {"fold": "0", "data.root": "FOLDER", "data.table": "images.csv", "split.table": "folds.csv",
              "predictions": "FOLDER", "out": "FOLDER", "candidates": "[unet_small,unet_resnet18]", "model": "FOLDER",
-             "images": "FOLDER", "image": "x.png", "served": "x.npy",
-             "trainer.command": "'their_train --fold {fold} --train {train_csv} --test {test_csv} --out {out}'"}
+             "images": "FOLDER", "image": "x.png", "served": "x.npy"}
 _TYPED = {name: {"model": "model_folder"} for name in ("predict", "check_serving")}     # Hydra knows a group conf/model
 
 

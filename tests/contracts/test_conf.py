@@ -10,10 +10,12 @@ from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from segcv.config import conf_folder, register
+from segcv.errors import ConfigError
 from segcv.launching import LocalEngine, RayEngine, SlurmEngine
 from segcv.pixels import STATISTICS, label_map
 from segcv.settings import SplitCommand, TrainCommand
 from segcv.splits import SPLITTERS
+from segcv.train import refuse_settings
 from segcv.training import LOSSES, PIPELINES, SCHEDULES, WEIGHTINGS, ModelChoice, build_model
 
 
@@ -60,6 +62,12 @@ def test_every_other_choice_is_known_to_the_code(group: str):
         assert chosen.optim.schedule in SCHEDULES
         assert chosen.augment.pipeline in PIPELINES
         assert chosen.preprocessing.statistics in STATISTICS
+
+
+def test_a_program_that_is_chosen_and_not_named_is_refused():
+    """Else our own training would run in its place."""
+    with pytest.raises(ConfigError, match=r"trainer=command needs the command"):
+        refuse_settings(composed("train", "trainer=command", "fold=0"))
 
 
 def test_the_yaml_defaults_and_the_dataclass_defaults_agree():
