@@ -34,8 +34,8 @@ def refuse_command(command: str, *, early: bool, seed: int, repeat: int) -> None
     except ValueError as error:
         raise ConfigError(f"{SETTING}: {error}; it is read as a shell reads words: {command}") from error
     if not words:
-        raise ConfigError(f"trainer=command needs the command: {SETTING}='their_train --seed {{seed}} --train {{train_csv}} "
-                          "--test {test_csv} --out {out}'")
+        raise ConfigError(f"trainer=command needs the command: {SETTING}='their_train --seed {{seed}} "
+                          "--train {train_csv} --test {test_csv} --out {out}'")
     found = places_in(command)
     unknown = [name for name in found if name not in PLACES]
     if unknown:

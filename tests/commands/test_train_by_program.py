@@ -101,7 +101,7 @@ def settings(command: str, **changed: object) -> TrainCommand:
 
 
 @pytest.mark.parametrize(("command", "changed", "message"), [
-    ("", {}, "trainer=command needs the command: trainer.command='their_train --seed {seed} --train {train_csv} --test"),
+    ("", {}, "trainer=command needs the command: trainer.command='their_train --seed {seed} --train"),
     ("train --train {train_csv}", {}, "needs {out}"),
     ("train --out {out}", {}, "needs {train_csv}, or {fold}"),
     ("train {train_csv} {outt} {out}", {}, "{outt} is no place"),
