@@ -16,8 +16,8 @@ from segcv.leakage.words import pair_texts, share_text, some, where_text
 from segcv.splits import near_pairs, shared_areas
 
 NAME = "shared_ground"
-CURE = ("Hold out blocks of ground: python -m segcv.split split=blocks (columns x, y, w, h), or whole sources: "
-        "group.pattern=tiles, or a column group_id.")
+CURE = ("Hold out blocks of ground: python -m segcv.split split=blocks (columns x, y, w, h, or GeoTIFFs), or whole "
+        "sources: group.pattern=tiles, or a column group_id.")
 
 
 def find(facts: Facts) -> Iterator[Finding]:
