@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from segcv.tables import stream
+from segcv.training.determinism import seed_generator
 from segcv.training.losses import Loss
 from segcv.training.models import Network
 
@@ -60,8 +61,8 @@ class Gradient:
         return value
 
     def _logits(self, x: Tensor, step: int, number: int) -> Tensor:
-        torch.manual_seed(stream(self.dropout, "dropout", step, number) if number else
-                          stream(self.dropout, "dropout", step))
+        seed_generator(x.device, stream(self.dropout, "dropout", step, number) if number else
+                       stream(self.dropout, "dropout", step))
         with torch.autocast(x.device.type, dtype=AUTOCAST.get(self.precision), enabled=self.precision in AUTOCAST):
             return self.network.logits(x).float()
 
