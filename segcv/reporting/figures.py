@@ -269,4 +269,6 @@ def feature_figure(summary: Summary, features: pd.DataFrame) -> Figure:
 def shortened(name: object, length: int = 24) -> str:
     """A name that fits an axis; nothing in it is markup for matplotlib."""
     text = "".join(visible(sign) for sign in str(name)).replace("$", r"\$")
+    if not text.strip():
+        return say("blank")
     return text if len(text) <= length else f"{text[:length // 2]}…{text[-length // 2 + 1:]}"

@@ -59,7 +59,8 @@ def _block(block: Block, drawn: Mapping[str, str]) -> str:
     if isinstance(block, Bullets):
         return "<ul>" + "".join(f"<li>{text(item)}</li>" for item in block.items) + "</ul>"
     if isinstance(block, Commands):
-        return f"<pre><code>{text(chr(10).join(block.lines))}</code></pre>" if block.lines else ""
+        lines = "\n".join(map(text, block.lines))
+        return f"<pre><code>{lines}</code></pre>" if lines else ""
     if isinstance(block, Figure):
         svg = drawn[block.name] if block.name in drawn else rendered(block)[0]
         return (f'<figure role="img" aria-label="{text(block.alt)}"><div class="wide">{svg}</div>'
@@ -70,7 +71,8 @@ def _block(block: Block, drawn: Mapping[str, str]) -> str:
 
 
 def _table(table: Table) -> str:
-    head = "".join(f'<th scope="col"><button type="button">{text(name)}</button></th>' for name in table.columns)
+    head = "".join(f'<th scope="col"><button type="button">{shortened_text(name, SHOWN_SIGNS)}</button></th>'
+                   for name in table.columns)
     rows = "".join("<tr>" + "".join(map(_cell, row)) + "</tr>" for row in table.rows[:SHOWN_ROWS])
     title = f"<caption>{text(table.title)}</caption>" if table.title else ""
     more = (f"<p class=note>{text(say('rows_more', shown=SHOWN_ROWS, all=len(table.rows), name=table.name))}</p>"

@@ -24,7 +24,7 @@ background:var(--tint);border-left:5px solid var(--blue);max-width:52rem;font-si
 .note{color:var(--soft);font-size:.85rem;margin:.2rem 0 .8rem}
 .wide{overflow-x:auto;max-width:100%}
 table{border-collapse:collapse;font-size:.88rem;margin:.5rem 0;font-variant-numeric:tabular-nums}
-caption{text-align:left;font-weight:600;padding:.3rem 0}
+caption{text-align:left;font-weight:600;padding:.3rem 0;max-width:calc(100vw - 2.5rem)}
 th,td{border-bottom:1px solid var(--line);padding:.25rem .6rem;text-align:left;vertical-align:top;max-width:20rem;
 overflow-wrap:break-word}
 td.n{text-align:right;white-space:nowrap}

@@ -50,6 +50,43 @@ def test_names_are_shown_and_not_obeyed():
     assert page.count("<script>") == 1
 
 
+def hostile() -> Evidence:
+    """Names that are markup, end attributes, turn the reading order, are very long, or blank, wherever one is shown."""
+    classes = ("<img src=x onerror=alert(1)>", 'a"b', " ")
+    pictures = tuple(replace(picture(f"{name}/0", classes=(classes[number % 3],)), group=name, fold=name,
+                             said=name, why=(f"worst class {name}", name))
+                     for number, name in enumerate([*HOSTILE, ""]))
+    suspects = pd.DataFrame({"image_id": HOSTILE, "group_id": HOSTILE, "fold": 0, "score": .1, "sure": .9,
+                             "specks": 3.0, "ragged": .1, "reason": "tiny specks"})
+    excluded = pd.DataFrame({"image_id": HOSTILE, "reason": HOSTILE})
+    found = evidence(names=HOSTILE, classes=classes)
+    confusion = pd.DataFrame(np.diag([60, 30, 10]), index=list(classes), columns=list(classes))
+    return replace(found, pictures=pictures, suspects=suspects, confusion=confusion, excluded=excluded,
+                   with_excluded=found.summary.headline, legend=tuple((name, "#0072b2") for name in classes),
+                   marks=tuple(HOSTILE), commands=tuple(HOSTILE), notes=tuple(HOSTILE))
+
+
+def test_no_name_is_obeyed_anywhere_on_the_page(tmp_path: Path):
+    """Names stand in text, attributes, menus, figures, commands: none opens a tag, ends an attribute or turns signs."""
+    write_report(tmp_path, hostile(), html=True)
+
+    page = (tmp_path / "cv_report.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in page and "<img src=x" not in page and "\u202e" not in page
+    assert page.count("<script>") == 1
+    assert 'data-class="[&quot;a' in page and 'value="a&quot;b"' in page
+
+
+def test_a_colour_cannot_bring_style_into_the_page():
+    with pytest.raises(ValueError, match="is no colour"):
+        html_page("t", report_sections(replace(with_pictures(), legend=(("road", "red;background:url(x)"),))))
+
+
+def test_commands_stand_on_lines_of_their_own():
+    page = html_page("title", report_sections(evidence()))
+
+    assert "<pre><code>python -m segcv.train -m fold=0,1,2,3,4 seed=0,1\npython -m segcv.aggregate</code></pre>" in page
+
+
 def test_same_evidence_same_bytes(tmp_path: Path):
     for name in ("one", "two"):
         write_report(tmp_path / name, with_pictures(), html=True)
@@ -121,6 +158,21 @@ def test_the_gallery_filters_by_class(browser: Any, tmp_path: Path):
     assert browser.execute_script("return document.querySelector('.gallery output').textContent") == "1"
 
 
+def test_hostile_names_run_nothing_and_filter_as_names(browser: Any, tmp_path: Path):
+    """By hand: of 11 pictures, numbers 2, 5 and 8 hold the blank class; no dialog opens, nothing is asked for."""
+    write_report(tmp_path, hostile(), html=True)
+    browser.get_log("browser")
+    browser.get((tmp_path / "cv_report.html").as_uri())
+
+    browser.execute_script("""const menu = document.querySelector('[data-filter=class]');
+        menu.selectedIndex = [...menu.options].findIndex((option, at) => at && !option.value.trim());
+        menu.dispatchEvent(new Event('change'))""")
+
+    assert browser.execute_script("return document.querySelectorAll('.tile:not([hidden])').length") == 3
+    assert browser.execute_script("return document.querySelectorAll('img[src=x], main script').length") == 0
+    assert browser.get_log("browser") == []
+
+
 def test_tables_sort_by_number(browser: Any, tmp_path: Path):
     opened(browser, tmp_path)
     column = """const table = [...document.querySelectorAll('table')].find(t => t.rows.length > 8 &&
@@ -138,5 +190,9 @@ def test_nothing_is_wider_than_the_screen(browser: Any, tmp_path: Path, width: i
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
         "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600})
     opened(browser, tmp_path)
+    plain = browser.execute_script("return document.documentElement.scrollWidth")
+    write_report(tmp_path / "hostile", hostile(), html=True)
+    browser.get((tmp_path / "hostile/cv_report.html").as_uri())
 
+    assert plain <= width
     assert browser.execute_script("return document.documentElement.scrollWidth") <= width

@@ -1,0 +1,66 @@
+"""aggregate with a second reader, an older model and images left out, as a user types it, without training."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tiny_sweep import SIDE, write_tiny_sweep
+
+
+def aggregate(folder: Path, *overrides: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run([sys.executable, "-m", "segcv.aggregate", *overrides], cwd=folder, capture_output=True,
+                          text=True)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done
+
+
+def miou(number: int, wrong: int) -> float:
+    """Of image `number` with `wrong` rows said to be field, by areas: field gains the road of these rows."""
+    wide = 6 + number % 12
+    field = wide * SIDE / (wide * SIDE + wrong * (SIDE - wide))
+    return (field + (SIDE - wrong) / SIDE) / 2
+
+
+def equal_group(wrong: int, left_out: set[int]) -> float:
+    """Mean over six groups of two images each; group g has g more wrong rows."""
+    means = []
+    for group in range(6):
+        kept = [miou(number, wrong + group) for number in (2 * group, 2 * group + 1) if number not in left_out]
+        means.append(sum(kept) / len(kept))
+    return sum(means) / len(means)
+
+
+def test_both_numbers_the_reader_and_the_older_model_stand_beside_the_model(tmp_path: Path):
+    """Every number by hand, from the areas of the drawn rectangles."""
+    write_tiny_sweep(tmp_path, {"new": 3, "old": 6, "reader": 1})
+    (tmp_path / "bad.csv").write_text("image_id,reason\ng0/0,mask of another image\n")
+
+    said = aggregate(tmp_path, "candidate=new", "report.exclude=bad.csv", "report.baselines=[old]",
+                     "report.second_reader=reader", "out=report").stdout
+
+    data = json.loads((tmp_path / "report/summary.json").read_text())
+    assert data["headline"]["value"] == pytest.approx(equal_group(3, {0}))
+    assert data["excluded"]["headline_with_them"]["value"] == pytest.approx(equal_group(3, set()))
+    ladder = {rung["name"]: rung["score"]["value"] for rung in data["ladder"]}
+    assert ladder["old"] == pytest.approx(equal_group(6, {0}))
+    assert ladder["second reader"] == pytest.approx(equal_group(1, {0}))
+    assert f"{equal_group(3, {0}):.3f}" in said and "a second reader" in said
+    page = (tmp_path / "report/cv_report.html").read_text(encoding="utf-8")
+    assert "IMAGES LEFT OUT: 1 scored images" in page
+    assert "g0/0" not in page[page.index('class="gallery"'):page.index("Undefined, missed")]
+    assert "report.exclude=bad.csv" in page                     # typed again, the command makes the same report
+
+
+def test_who_cannot_stand_beside_is_refused_before_anything_is_written(tmp_path: Path):
+    write_tiny_sweep(tmp_path, {"new": 3})
+    (tmp_path / "bad.csv").write_text("image_id,reason\nnowhere,blurred\n")
+
+    assert "did not score, such as nowhere" in aggregate(tmp_path, "report.exclude=bad.csv", "out=report",
+                                                         code=1).stderr
+    assert "report.second_reader=reader is neither a candidate" in aggregate(
+        tmp_path, "report.second_reader=reader", "out=report", code=1).stderr
+    assert not (tmp_path / "report").exists()
