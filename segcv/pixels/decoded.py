@@ -13,7 +13,17 @@ from typing import Any
 from numpy.typing import NDArray
 
 from segcv.errors import SegcvError
-from segcv.pixels.decoded_files import Kept, Paths, Shard, Writer, mapped, remove_all_but, shards_in, sum_of
+from segcv.pixels.decoded_files import (
+    Kept,
+    Paths,
+    Shard,
+    Writer,
+    mapped,
+    remove_all_but,
+    shards_in,
+    size_of,
+    sum_of,
+)
 from segcv.pixels.files import MAX_PIXELS
 from segcv.pixels.labels import LabelMap
 from segcv.pixels.reading import read_image
@@ -101,7 +111,11 @@ def _look(here: Path, wanted: list[Paths]) -> tuple[dict[Paths, tuple[Path, Kept
         if shard in damaged:
             continue
         mine = {paths: one for paths, one in shard.kept.items() if paths in asked and asked[paths] == one.states}
-        pixels = mapped(shard.pixels) if mine else None
+        try:
+            pixels = mapped(shard.pixels) if mine else None
+        except OSError:                                          # removed by another process since it was listed
+            damaged.append(shard)
+            continue
         for one in mine.values():
             for place in (one.image, one.truth):
                 if place is not None and pixels is not None and (
@@ -157,8 +171,8 @@ def _is_alive(shard: Shard) -> bool:
 
 def _room(folder: Path, limit_gb: float, damaged: list[Shard]) -> float:
     """Bytes that may still be written."""
-    taken = sum(file.stat().st_size for file in folder.rglob("*.pixels"))
-    given_back = sum(shard.pixels.stat().st_size for shard in damaged if shard.pixels.exists())
+    taken = sum(max(0, size_of(file)) for file in folder.rglob("*.pixels"))
+    given_back = sum(max(0, size_of(shard.pixels)) for shard in damaged)
     free = shutil.disk_usage(folder).free - _LEFT_FREE
     return max(0.0, min(limit_gb * GB - taken, free) + given_back)
 

@@ -64,7 +64,7 @@ class Shard:
 
     def whole(self) -> bool:
         """Has the file of pixels the size that it was written with?"""
-        return self.pixels.is_file() and self.pixels.stat().st_size == self.bytes
+        return size_of(self.pixels) == self.bytes
 
 
 class Writer:
@@ -135,6 +135,14 @@ def mapped(path: Path) -> NDArray[np.uint8]:
         size = os.fstat(file.fileno()).st_size
         return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.uint8) if size else (
             np.zeros(0, np.uint8))
+
+
+def size_of(path: Path) -> int:
+    """Bytes of a file; -1 where there is none, or none any more."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return -1
 
 
 def sum_of(data: NDArray[np.uint8]) -> str:

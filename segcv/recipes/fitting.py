@@ -88,7 +88,9 @@ def model_choice(model: ModelSettings, *, pretrained: bool = True) -> ModelChoic
 def kept_decoded(settings: RecipeCommand, tables: Sequence[pd.DataFrame], *, labels: LabelMap,
                  progress: Progress = quiet) -> Decoded | None:
     """What the cache keeps of the images in these tables, made now where it is missing; None without a cache."""
-    if settings.cache_gb <= 0:
+    if not settings.cache_gb >= 0:
+        raise ConfigError(f"cache_gb={settings.cache_gb} must be 0 (decode images whenever they are read) or more.")
+    if not settings.cache_gb:
         return None
     pairs = [pair for table in tables for pair in zip(table["image_path"], table["mask_path"], strict=True)]
     return decoded_pairs(pairs, labels=labels, folder=Path(settings.cache) / "decoded", limit_gb=settings.cache_gb,

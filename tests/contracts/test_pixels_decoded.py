@@ -201,5 +201,18 @@ def test_a_folder_that_cannot_be_written_to_makes_it_slower_and_nothing_else(row
     assert len(found) == 0 and "5 of 5 because" in found.streamed and "cannot be written to" in found.streamed
 
 
+def test_a_disk_that_is_full_in_the_middle_makes_it_slower_and_nothing_else(rows, tmp_path, monkeypatch):
+    def full(*_: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("segcv.pixels.decoded_files.os.pwrite", full)
+    found = kept(rows, tmp_path / "cache")
+    monkeypatch.undo()
+
+    assert len(found) == 0 and "cannot be written to (No space left on device)" in found.streamed
+    assert not files(tmp_path / "cache")
+    assert_as_the_files_say(kept(rows, tmp_path / "cache"), rows)
+
+
 def test_the_normalisation_is_the_same_to_the_last_bit(rows, tmp_path):
     assert fit_preprocessing(rows, decoded=kept(rows, tmp_path / "cache")) == fit_preprocessing(rows)
