@@ -38,7 +38,6 @@ class RunFacts:
     scores: pd.DataFrame                 # SCORES, held-out
     train_scores: pd.DataFrame | None = None
     split_fault: str = ""                # why nothing is known of its roles
-    trained_elsewhere: bool = False
     proof: str = "split"                 # what proves that its scored images were held out; "": nothing
 
 
@@ -90,7 +89,7 @@ def _run(folder: Path, record: RunRecord, split_of: Callable[[str], Split | str]
         record.run_id, record.run_id.split("/")[0], record.recipe_id, record.repeat, record.fold, record.seed,
         record.leaking, nothing, nothing, nothing, read_json(model)["fitted_on"] if model.is_file() else None,
         SCORES.read(folder / "scores.parquet"), SCORES.read(inside_train) if inside_train.is_file() else None,
-        trained_elsewhere=record.trained_elsewhere, proof=record.held_out_proof)
+        proof=record.held_out_proof)
     split = split_of(record.split_folder) if record.split_folder else "it was scored without a split"
     if isinstance(split, str):
         return replace(run, split_fault=split)

@@ -14,11 +14,12 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from segcv.candidates import refuse_settings as refuse_nested
 from segcv.errors import ConfigError, ScoreError
 from segcv.pixels import label_map, predicted_coding, write_flight_strips, write_mask
 from segcv.programs import forget_predictions, hand_out, score_left
 from segcv.scoring import PredictionForm, Reading
-from segcv.settings import AugmentSettings, TrainCommand, TrainerSettings
+from segcv.settings import AugmentSettings, NestedCommand, TrainCommand, TrainerSettings
 from segcv.train import refuse_settings
 
 PROGRAM = f"{sys.executable} {Path(__file__).parents[1] / 'tiny_program.py'}"
@@ -118,6 +119,14 @@ def test_a_command_that_cannot_be_right_is_refused_with_what_to_type(command: st
     with pytest.raises(ConfigError) as refused:
         refuse_settings(settings(command, **changed))
     assert message in str(refused.value)
+
+
+def test_a_nested_evaluation_refuses_a_program():
+    """It fits, calibrates and judges each candidate on groups that it names itself."""
+    asked = NestedCommand(candidates=["x"], trainer=TrainerSettings(command="train {train_csv} {out}"))
+
+    with pytest.raises(ConfigError, match=r"candidate x: trainer\.command runs in python -m segcv\.train only"):
+        refuse_nested(asked, {"x": asked})
 
 
 @pytest.mark.parametrize(("changed", "message"), [

@@ -126,9 +126,10 @@ def test_a_run_that_left_its_role_is_named(tmp_path: Path, split: Path, tamper: 
     assert KEYS[0].set_name in audit(Facts(runs=read_runs(tmp_path / "runs"))).findings[0].what
 
 
-def test_runs_without_roles_or_proof_are_said_to_be_so(tmp_path: Path, split: Path):
+@pytest.mark.parametrize("elsewhere", [True, False])         # predictions handed in, or left by a program
+def test_runs_without_roles_or_proof_are_said_to_be_so(tmp_path: Path, split: Path, elsewhere: bool):
     write_run(tmp_path / "runs", KEYS[0], split, split_id="another")
-    write_run(tmp_path / "runs", KEYS[1], split, trained_elsewhere=True, held_out_proof="")
+    write_run(tmp_path / "runs", KEYS[1], split, trained_elsewhere=elsewhere, held_out_proof="")
     write_run(tmp_path / "runs", KEYS[2], split, leaking=True)
 
     assert found(tmp_path / "runs") == {("scored_on", "split"): "warn", ("fitted_on", "not proven"): "warn",
