@@ -166,10 +166,12 @@ def cohort_of(settings: AggregateCommand, sweep: Sweep, split: Split, scores: pd
     from segcv.statistics import cohort, scored_images
     from segcv.sweeps import chosen_sweep, scores_of, split_of, table_of
 
-    inside = scored_images(scores, runs=table_of(sweep), class_names=split.class_names)
     frozen = split.folds == 1 and split.trained_elsewhere
+    if settings.external is None and not frozen:
+        return None
+    inside = scored_images(scores, runs=table_of(sweep), class_names=split.class_names)
     if settings.external is None:
-        return cohort(inside, level=settings.level) if frozen else None
+        return cohort(inside, level=settings.level)
     if frozen or sweep[0].leaking or split.known_groups:
         why = ("has no folds itself" if frozen else "was cut so that groups are in training and testing")
         raise ConfigError(f"external={settings.external} needs a cross-validation by groups in runs={settings.runs}, "

@@ -128,8 +128,8 @@ def decay_curve(
 ) -> DecayCurve:
     """How score and spread change with the distance (indexed by group) of a test group from its training groups.
 
-    The slope is by least squares over groups, HC3 errors, t(G - 2). Strata hold equal numbers of groups; one of fewer
-    than 5 groups has no interval.
+    The slope is by least squares over groups, HC3 errors, t(G - 2). Up to `strata` strata hold equal numbers of groups,
+    5 or more where there are two times as many; one of fewer has no interval.
 
     Raises:
         TableError: a group has no distance.
@@ -142,7 +142,7 @@ def decay_curve(
         raise TableError(f"Group {groups.group_ids[at]} has no distance; give every group one.")
     order = np.lexsort((y, x))
     rows = []
-    for part in np.array_split(order, min(strata, len(order))):
+    for part in np.array_split(order, min(strata, len(order), max(2, len(order) // FEWEST_GROUPS))):
         mean, sd = float(y[part].mean()), float(y[part].std(ddof=1)) if len(part) > 1 else np.nan
         low, high = (student_t(mean, sd**2 / len(part), len(part) - 1, level=level, bounds=WHOLE_LINE)
                      if len(part) >= FEWEST_GROUPS else (np.nan, np.nan))
