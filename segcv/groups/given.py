@@ -24,6 +24,7 @@ def given_labels(rows: pd.DataFrame, pattern: str | None, levels: Sequence[str])
     """
     group = _text(rows, "group_id")
     _refuse_blank_twins(group)
+    _warn_case_twins(group)
     evidence = pd.Series("", index=rows.index, dtype=object).mask(group.ne(""), "column")
     if pattern is not None:
         told = name_groups(rows["image_id"], pattern)
@@ -129,3 +130,13 @@ def _refuse_blank_twins(group: pd.Series) -> None:
     if len(twins):
         alike = sorted(twins[twins.str.strip() == twins.iloc[0].strip()])
         raise GroupError(f"group_id {' and '.join(map(repr, alike))} differ by blanks only. Write them alike.")
+
+
+def _warn_case_twins(group: pd.Series) -> None:
+    distinct = pd.Series(group.unique(), dtype=object)
+    twins = distinct[distinct.str.casefold().duplicated(keep=False)]
+    if len(twins):
+        alike = sorted(twins[twins.str.casefold() == twins.iloc[0].casefold()])
+        warnings.warn(f"group_id {' and '.join(map(repr, alike))} differ by case only ({len(twins)} such ids) and "
+                      "count as different groups. If they are one, write them alike: folds may tear it.", SegcvWarning,
+                      stacklevel=3)

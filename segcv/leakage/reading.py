@@ -9,13 +9,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from segcv.errors import SplitError
+from segcv.errors import SegcvWarning, SplitError
 from segcv.leakage.folds import Folds, folds_of_roles
 from segcv.splits import ids_by_name
 from segcv.tables import EXCLUDED, HELD_OUT, TRAIN, read_csv
@@ -97,6 +98,12 @@ def _of_values(ids: pd.Series, values: pd.Series, where: str, all_ids: pd.Series
     if len(names) < 2 and not (names and numbers.eq(ALWAYS_TRAINED).any()):
         raise SplitError(f"{where}: holds {names[0] if names else 'nothing'} only, so there are no two sides. It needs "
                          "fold numbers or names, or train and test.")
+    placed = set(ids[numbers.ne("")])
+    nowhere = [image_id for image_id in every if image_id not in placed]
+    if nowhere:
+        warnings.warn(f"{where}: {len(nowhere)} of {len(every)} images have no fold, blank or not listed "
+                      f"({', '.join(nowhere[:SHOWN])}); they neither train nor are held out, so the score is about "
+                      "fewer images than the table has.", SegcvWarning, stacklevel=2)
     parts = []
     for number, name in enumerate(names):
         role = numbers.eq(name).map({True: HELD_OUT, False: TRAIN}).where(numbers.ne(""), EXCLUDED)

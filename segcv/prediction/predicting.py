@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from segcv.errors import ConfigError
+from segcv.errors import ConfigError, ModelError
 from segcv.pixels import MAX_PIXELS, BandMoments, Preprocessing, own_moments, read_image
 from segcv.prediction.tiles import Tile, tiles
 from segcv.training import Network, NetworkInput, chosen_device, chosen_precision, next_multiple, padded, pinned
@@ -61,6 +61,7 @@ def predict(
     Raises:
         ImageFileError: an image cannot be read, or breaks the contract of bands and type.
         ConfigError: `tile` is not a multiple of the network's stride, or a setting is unknown.
+        ModelError: the network answers with numbers that are not finite.
     """
     if batch_size < 1:
         raise ConfigError(f"batch_size={batch_size} must be 1 or more.")
@@ -137,4 +138,8 @@ def _finished(canvas: _Canvas, *, with_probabilities: bool) -> Prediction:
     shares = canvas.probabilities / canvas.weight                              # classes x H x W
     kind = np.uint8 if len(shares) <= 255 else np.uint16
     top = float(shares.max(axis=0).mean(dtype=np.float64))
+    if np.isnan(top):
+        raise ModelError(f"{canvas.image_id}: the model answers with numbers that are not finite (NaN) in "
+                         f"{int(np.isnan(shares).any(axis=0).sum())} pixels. Its training has diverged (a lower rate, "
+                         "optim.lr=0.0005, or optim.clip=1), or the image holds values far from all training images.")
     return Prediction(canvas.image_id, shares.argmax(axis=0).astype(kind), top, shares if with_probabilities else None)

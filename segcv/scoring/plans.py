@@ -65,6 +65,7 @@ def plan_runs(found: pd.DataFrame, images: pd.DataFrame, *, roles: pd.DataFrame 
             refuse_missing(ids, mine["image_id"], where=f"{where} (fold {number})" if len(held_out) > 1 else where)
             table = images.merge(mine[["image_id", "path", "plane"]], on="image_id")
             table = table[table["image_id"].isin(ids)].sort_values("image_id", ignore_index=True)
+            _refuse_shared_files(table)
             table = table if "source_id" in table else table.assign(source_id="")
             plans.append(RunPlan(str(candidate), cell[0], number, cell[1], table, len(mine) - len(table)))
     return plans
@@ -117,6 +118,16 @@ def _held_out(rows: pd.DataFrame, images: pd.DataFrame, roles: pd.DataFrame | No
         raise ScoreError(f"fold={strange[0] if strange else wanted} repeat={repeat} is not in the split, which holds "
                          f"folds {', '.join(map(str, known)) or 'none'} in that repeat.")
     return {number: mine.loc[mine["fold"].eq(number), "image_id"].tolist() for number in wanted}
+
+
+def _refuse_shared_files(rows: pd.DataFrame) -> None:
+    """A file is the prediction of one image; planes of one volume are told apart."""
+    shared = rows[rows.duplicated(["path", "plane"], keep=False)].sort_values("path", kind="stable")
+    if len(shared):
+        same = shared[shared["path"].eq(shared["path"].iloc[0])]
+        raise ScoreError(f"{same['path'].iloc[0]} is named as the prediction of {len(same)} images "
+                         f"({', '.join(same['image_id'].iloc[:SHOWN])}), the same file for each. Each image has its "
+                         "own.")
 
 
 def _refuse_twice(rows: pd.DataFrame, where: str) -> None:

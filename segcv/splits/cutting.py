@@ -165,6 +165,11 @@ def _warn_limits(images: pd.DataFrame, masks: pd.DataFrame | None, folds: int, c
                       "cut can balance the folds: where such a group is held out, the score is mostly its own and "
                       "training has little else.", SegcvWarning, stacklevel=3)
     present = (pixels > 0).sum()                                                        # groups per class
+    absent = [_class(c, names) for c in names if c not in present.index or not present[c]]
+    if absent and len(present):
+        warnings.warn(f"{', '.join(absent[:SHOWN])}{_more(absent)} {'occurs' if len(absent) == 1 else 'occur'} in no "
+                      "mask: never trained, and its score undefined or 0. Are the classes declared right?",
+                      SegcvWarning, stacklevel=3)
     alone = [f"{_class(c, names)} occurs in group {pixels.index[pixels[c] > 0][0]} only" for c in present.index
              if present[c] == 1]
     if alone:

@@ -35,7 +35,7 @@ def grouped_images(images: pd.DataFrame, profile: Profile, group: GroupSettings,
                             overlaps=None if cuts_ground else group.overlaps,
                             ground=None if cuts_ground or overlaps is None else _without(overlaps, copies),
                             levels=group.levels, large_joins=group.large_joins, folds=split.folds or 2)
-    _warn_alone(grouped)
+    _warn_alone(grouped, pattern=group.pattern)
     return _with_copies(images, grouped, copies) if copies else grouped
 
 
@@ -94,9 +94,9 @@ def sensitivity(profile: Profile, group: GroupSettings) -> pd.DataFrame | None:
     return near_duplicate_sensitivity(profile.looks, turns=group.turns)
 
 
-def _warn_alone(images: pd.DataFrame) -> None:
+def _warn_alone(images: pd.DataFrame, *, pattern: str | None) -> None:
     alone = images.loc[images["group_evidence"] == "alone", "image_id"]
     if len(alone):
         warnings.warn(f"{len(alone)} of {len(images)} images have no group and are each their own "
                       f"({', '.join(alone.head(3))}). If several come from one source, folds tear it: give a column "
-                      "group_id, or group.pattern=NAME.", SegcvWarning, stacklevel=2)
+                      f"group_id{'' if pattern else ', or group.pattern=NAME'}.", SegcvWarning, stacklevel=2)

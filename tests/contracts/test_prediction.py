@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tiny_images import write_squares
 from tiny_models import Blur
 
-from segcv.errors import ConfigError, ImageFileError
+from segcv.errors import ConfigError, ImageFileError, ModelError
 from segcv.pixels import Preprocessing
 from segcv.prediction import predict, tiles
 from segcv.training import ModelChoice, Network, build_model
@@ -149,6 +149,16 @@ def test_an_image_that_breaks_the_contract_is_refused():
 def test_a_setting_that_cannot_be_is_refused(settings: dict, says: str):
     with pytest.raises(ConfigError, match=says):
         predicted(network_of("unet_small"), picture(8, 8), **settings)
+
+
+def test_a_network_that_has_diverged_predicts_nothing():
+    """One weight that is no number makes every logit NaN, and the largest of these would be class 0."""
+    network = network_of("unet_small")
+    with torch.no_grad():
+        next(network.module.parameters()).fill_(float("nan"))
+
+    with pytest.raises(ModelError, match=r"image 0: the model answers .*NaN\) in 256 pixels"):
+        predicted(network, picture(16, 16))
 
 
 def test_the_networks_flags_and_threads_are_as_before_between_two_images():

@@ -206,6 +206,13 @@ def test_ids_that_differ_by_blanks_only_are_refused():
         assign(images_of({"a": "g", "b": "g "}))
 
 
+def test_ids_that_differ_by_case_only_are_two_groups_and_said():
+    with pytest.warns(SegcvWarning, match="'Strip1' and 'strip1' differ by case only"):
+        table = assign(images_of({"a": "Strip1", "b": "strip1", "c": "strip2"}))
+
+    assert table["group_id"].tolist() == ["Strip1", "strip1", "strip2"]
+
+
 def test_looks_must_cover_the_images():
     with pytest.raises(GroupError, match="1 of 2 images have no looks, such as b"):
         assign(images_of({"a": "", "b": ""}), looks_of({"a": (0, picture(1))}))

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from segcv.errors import SplitError
+from segcv.errors import SegcvWarning, SplitError
 from segcv.leakage import CHECKS, Facts, Folds, audit, facts_of, folds_of_column, is_ledger, read_folds, read_ledger
 
 
@@ -166,3 +166,11 @@ def test_nnunet_names_masks_and_windows_writes_backslashes(images: pd.DataFrame,
     folds.write_text(json.dumps([{"train": ["case_0", "case_1"], "val": ["case_2", "pictures\\d"]}]), encoding="utf-8")
 
     assert sides(read_folds(folds, named)) == {"fold 0": ("ab", "cd")}
+
+
+@pytest.mark.parametrize("blank", ["", "  "])
+def test_an_image_without_a_fold_is_named(images: pd.DataFrame, blank: str):
+    with pytest.warns(SegcvWarning, match=r"column k: 1 of 6 images have no fold, .* \(pictures/c\)"):
+        found = folds_of_column(images.assign(k=["0", "1", blank, "0", "1", "0"]), "k")
+
+    assert sides(found) == {"fold 0": ("be", "adf"), "fold 1": ("adf", "be")}

@@ -111,6 +111,15 @@ def test_a_faulty_table_is_refused_by_line(tmp_path: Path, text: str, message: s
         find_predictions(str(tmp_path / "p.csv"))
 
 
+def test_one_file_is_not_the_prediction_of_two_images(tmp_path: Path):
+    touched(tmp_path, "p/a.png", "p/c.png")
+    table = tmp_path / "predictions.csv"
+    table.write_text("image_id,prediction_path\nimg/a,p/a.png\nimg/b,p/a.png\nimg/c,p/c.png\n", encoding="utf-8")
+
+    with pytest.raises(ScoreError, match=r"a\.png is named as the prediction of 2 images \(img/a, img/b\)"):
+        plans(str(table))
+
+
 def test_runs_tell_roles_and_lists_tell_who_trained(tmp_path: Path):
     """Two folds by folder, one training list: the rest is excluded, because nobody knows."""
     touched(tmp_path, "f0/a.png", "f0/b.png", "f1/c.png")

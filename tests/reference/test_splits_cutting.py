@@ -94,8 +94,16 @@ def test_a_class_in_one_group_is_named_with_the_group():
     images = table({"a": 2, "b": 2, "c": 2, "g3": 2})
 
     with pytest.warns(SegcvWarning, match=r"class 2 \(road\) occurs in group g3 only\. .*never trained") as said:
-        cut(images, masks=masks_of(images, {2: {"g3"}}), splitter="balanced_group_kfold",
+        cut(images, masks=masks_of(images, {1: {"a", "b", "c", "g3"}, 2: {"g3"}}), splitter="balanced_group_kfold",
             class_names=["soil", "water", "road"])
+    assert len(said) == 1
+
+
+def test_a_declared_class_that_no_mask_has_is_named():
+    images = table({"a": 2, "b": 2})
+
+    with pytest.warns(SegcvWarning, match=r"class 1 \(water\) occurs in no mask") as said:
+        cut(images, masks=masks_of(images, {}), class_names=["soil", "water"])
     assert len(said) == 1
 
 
