@@ -7,7 +7,7 @@ from segcv.reporting.figures import detectable_figure, feature_figure, variance_
 from segcv.reporting.frames import frame_table
 from segcv.reporting.numbers import estimate_text, score_text
 from segcv.reporting.section import Block, Bullets, Cell, Paragraph, Section, Table, number, text
-from segcv.reporting.sentences import say
+from segcv.reporting.sentences import column, say
 from segcv.statistics import PARTS, Components, Estimate, FeatureTests
 
 SHOWN_FEATURES = 3
@@ -80,9 +80,10 @@ def _sentence(said: str) -> str:
 
 
 def _components(found: Components, name: str) -> Table:
-    rows = tuple((text(part), _variance(getattr(found, part)), number(found.sd(part)), _share(found.shares.get(part)))
-                 for part in PARTS)
-    return Table(f"components {name}", ("part", "variance", "SD", "share of the spread over folds"), rows,
+    rows = tuple((text(say(f"axis_{part}")), _variance(getattr(found, part)), number(found.sd(part)),
+                  _share(found.shares.get(part))) for part in PARTS)
+    return Table(f"components {name}", tuple(map(column, ("part", "variance", "SD", "share_of_spread"))),
+                 rows,
                  say("components_of", target=name, groups=found.groups, columns=found.columns),
                  "not identifiable with these runs")
 

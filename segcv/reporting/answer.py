@@ -16,6 +16,7 @@ from segcv.statistics import Estimate, Summary
 
 SECOND_READER = "second reader"          # the rung of the ladder that is a person: the ceiling, not a baseline
 MOST = 0.5
+SHOWN_PIECES = 2
 
 
 def answer(evidence: Evidence) -> Section:
@@ -78,7 +79,8 @@ def _expected(evidence: Evidence, summary: Summary) -> list[Block]:
     asked: list[tuple[str, str]] = [("q_sure", (
         say("few_groups", method=bounded.method, target=bounded.target, value=estimate_text(headline),
             usual=headline.method) if first is bounded else
-        say("bounded", value=estimate_text(bounded), method=bounded.method, target=bounded.target))),
+        say("bounded", value=estimate_text(bounded), method=bounded.method, target=bounded.target,
+            level=f"{100 * headline.level:.0f}"))),
         ("q_sure", say("recipe", value=estimate_text(summary.recipe)))]
     asked += [("q_groups", text) for text in _groups(summary)]
     if summary.leak is not None:
@@ -118,7 +120,8 @@ def _next(summary: Summary) -> str:
     if summary.sources is None:
         return say("no_variance")
     step = summary.sources.next_step.removeprefix("Next: ")
-    return say("next_step", step=step[:1].upper() + step[1:])
+    pieces = [f"{piece.action[:1].upper()}{piece.action[1:]}: {piece.how}." for piece in summary.sources.advice]
+    return " ".join([*pieces[:SHOWN_PIECES], say("next_step", step=step[:1].upper() + step[1:])])
 
 
 def second_reader(summary: Summary) -> tuple[Estimate, Estimate] | None:

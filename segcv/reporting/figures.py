@@ -82,7 +82,7 @@ def variance_figure(found: Components) -> Figure:
                       f"{100 * each.value:.0f} %", va="center")
         if np.isfinite(seen):
             axes.plot(seen, 0, "o", color="black", mec="white", ms=8, clip_on=False, zorder=5)
-        axes.set_yticks(range(len(shares) + 1), [say("axis_all_parts"), *shares])
+        axes.set_yticks(range(len(shares) + 1), [say("axis_all_parts"), *(say(f"axis_{name}") for name in shares)])
         axes.set_xlim(0, max(1.12, 1.05 * seen if np.isfinite(seen) else 0.0))
         axes.invert_yaxis()
         axes.set_xlabel(say("axis_share", observed=f"{found.observed_fold_sd:.3f}", expected=f"{total ** 0.5:.3f}"))
@@ -138,11 +138,12 @@ def ladder_figure(summary: Summary) -> Figure:
     """Intervals under each other: to be read, bounded, and the naive one greyed."""
     naive = summary.fold_statistics
     rungs: list[tuple[str, Estimate | None, float, float, float, str]] = []
-    for name, each, colour in (("these models", summary.headline, BLUE), ("the recipe", summary.recipe, GREEN),
-                               ("bounded", summary.bounded, ORANGE)):
+    for name, each, colour in ((say("axis_these_models"), summary.headline, BLUE),
+                               (say("axis_recipe"), summary.recipe, GREEN),
+                               (say("axis_bounded"), summary.bounded, ORANGE)):
         rungs.append((name, each, each.value, each.low, each.high, colour))
     mean, sd = naive.mean, naive.sd_over_folds
-    rungs.append(("mean ± SD of folds (no interval)", None, mean, mean - sd, mean + sd, GREY))
+    rungs.append((say("axis_mean_sd"), None, mean, mean - sd, mean + sd, GREY))
     data = pd.DataFrame([{"what": name, "value": value, "low": low, "high": high}
                          for name, _, value, low, high, _ in rungs])
 

@@ -45,7 +45,7 @@ SENTENCES: dict[str, str] = {
     "q_unit": "What is {unit}?",
     "q_external": "And on the external cohort?",
     "q_next": "What to do next?",
-    "next_step": "{step} More under What to do next.",
+    "next_step": "Why: {step} More under What to do next.",
     "next_finish": "Run what is missing; the commands are at the end of this page.",
     "mark_excluded": "IMAGES LEFT OUT: {images} scored images were left out of every number for their labels. Without "
                      "them {without}; with them {value}.",
@@ -58,7 +58,8 @@ SENTENCES: dict[str, str] = {
     "group_pooled": "each group scored from its summed pixels and counting once",
     "pooled": "from pixels summed over all of them",
     "recipe": "For the recipe itself, trained again with other seeds: {value}.",
-    "bounded": "Without leaning on any shape of distribution: {value} ({method}; {target}).",
+    "bounded": "Of 100 intervals made this way about {level} hold the mean, were groups like these drawn again. One "
+               "that leans on no shape of distribution: {value} ({method}; {target}).",
     "worst_group": "The hardest group is {group}: {value} over {images} images.",
     "above_trivial": "A predictor that always says the most common training class reaches {trivial}; the model minus "
                      "this predictor is {difference}.",
@@ -220,6 +221,15 @@ SENTENCES: dict[str, str] = {
     # pictures
     "not_identifiable": "not identifiable with these runs",
     "axis_share": "share of the expected variance of fold scores (SD expected {expected}; dot: observed {observed})",
+    "axis_group": "group",
+    "axis_model": "model",
+    "axis_interaction": "interaction",
+    "axis_image": "image",
+    "axis_residual": "residual",
+    "axis_these_models": "these models",
+    "axis_recipe": "the recipe",
+    "axis_bounded": "bounded",
+    "axis_mean_sd": "mean ± SD of folds (no interval)",
     "axis_all_parts": "all parts",
     "axis_fold": "fold",
     "axis_groups": "share of groups, smallest first",
@@ -231,7 +241,8 @@ SENTENCES: dict[str, str] = {
     "axis_truth": "truth",
     "figure_variance": "Expected variance of fold scores by source (bars with intervals) and the observed SD of folds",
     "figure_strip": "Score of every run: folds side by side, one dot per seed and repeat",
-    "figure_groups": "Groups from the hardest to the easiest; bars span seeds and repeats, dots grow with images",
+    "figure_groups": "Groups from the hardest to the easiest; bars span seeds and repeats, dots grow with "
+                     "images, the line is the number to expect",
     "figure_ladder": "The number under each interval: which to read and which misleads",
     "figure_weight": "Share of images held by the largest groups (Lorenz curve)",
     "figure_detectable": "What more groups and seeds would show: half-width of the interval, and the smallest true "
@@ -317,7 +328,9 @@ COLUMNS: dict[str, str] = {
     "sd_over_repeats": "SD over repeats (n-1)", "group_id": "group", "image_id": "image", "sd_over_columns":
     "SD over seeds or repeats", "rank_correlation": "rank correlation", "p_value": "p", "p_holm": "p (Holm)",
     "score_first": "score of the first", "score_second": "score of the second",
-    "per_sd": "change per SD", "sure": "model sure", "ragged": "ragged border", "specks": "tiny specks",
+    "per_sd": "change per SD",
+    "share_of_spread": "share of the spread over folds",
+    "sure": "model sure", "ragged": "ragged border", "specks": "tiny specks",
     "false_alarm": "false alarm", "miss_rate": "miss rate", "false_alarm_rate":
     "false-alarm rate", "held_out": "held out", "labelled_pixels": "labelled pixels",
 }
