@@ -149,11 +149,13 @@ def opened(settings: AuditCommand, split: Split | None) -> Data:
 
 def folds_of(settings: AuditCommand, data: Data, split: Split | None) -> Folds | None:
     """The folds that are named, None when none are."""
-    from segcv.leakage import folds_of_column, folds_of_roles, read_folds
+    from segcv.leakage import folds_of_column, folds_of_roles, read_folds, refuse_two_folds
 
     if settings.roles is not None:
         return read_folds(Path(settings.roles), data.images, column=settings.fold_column)
     if settings.fold_column is not None:
+        if settings.data.table is not None:
+            refuse_two_folds(Path(settings.data.table), settings.fold_column)
         return folds_of_column(data.images, settings.fold_column)
     if split is None:
         return None

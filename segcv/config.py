@@ -146,7 +146,7 @@ def _refusing(name: str, *configs: DictConfig, failed: list[str] | None = None) 
         _refuse_missing(config, name)
     with warnings.catch_warnings():
         warnings.simplefilter("once", SegcvWarning)
-        warnings.showwarning = _show_warning
+        warnings.showwarning = _shown_once()
         try:
             yield
         except KeyboardInterrupt:
@@ -224,7 +224,13 @@ def _refuse_missing(config: DictConfig, name: str) -> None:
         raise SystemExit(f"error: {' and '.join(missing)} must be given: python -m segcv.{name} ... {example}")
 
 
-def _show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int,
-                  file: TextIO | None = None, line: str | None = None) -> None:
-    if issubclass(category, SegcvWarning):
-        print(f"warning: {message}", file=sys.stderr)
+def _shown_once() -> Callable[..., None]:
+    """What prints a warning of ours; the filter "once" forgets what it showed when a block changes the filters."""
+    shown: set[str] = set()
+
+    def show(message: Warning | str, category: type[Warning], filename: str, lineno: int,
+             file: TextIO | None = None, line: str | None = None) -> None:
+        if issubclass(category, SegcvWarning) and str(message) not in shown:
+            shown.add(str(message))
+            print(f"warning: {message}", file=sys.stderr)
+    return show

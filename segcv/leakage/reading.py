@@ -47,6 +47,23 @@ def folds_of_column(images: pd.DataFrame, column: str) -> Folds:
     return _of_values(images["image_id"], values, f"column {column}")
 
 
+def refuse_two_folds(table: Path, column: str) -> None:
+    """Do nothing unless a repeated row of the images table, which is read once, names another fold.
+
+    Raises:
+        SplitError: one does: the image is on both sides.
+    """
+    rows = read_csv(table)
+    if column not in rows.columns or "image_path" not in rows.columns:
+        return
+    named = rows[column].str.strip().str.lower().groupby(rows["image_path"].map(os.path.normpath)).unique()
+    torn = named[named.str.len() > 1]
+    if len(torn):
+        raise SplitError(f"{table}: {torn.index[0]} is listed more than once with different {column} "
+                         f"({', '.join(map(repr, torn.iloc[0][:SHOWN]))}), so it is trained on and held out at once "
+                         f"({len(torn)} such images). Keep one row of each image.")
+
+
 def fold_columns(images: pd.DataFrame) -> list[str]:
     """Columns that look like folds: called fold, split, subset or the like, or holding train and test words only."""
     words = TRAIN_WORDS | CHOOSE_WORDS | TEST_WORDS | UNUSED_WORDS

@@ -88,8 +88,8 @@ def check_complete(
 ) -> pd.DataFrame:
     """The missing cells of a sweep that may be reported: none, or those of a first look, or those that are allowed.
 
-    A single finished run is a first look and passes with the rest listed. `own` as in `missing_cells`; `of` names the
-    candidate where there are several.
+    A single finished run, of a single candidate, is a first look and passes with the rest listed. `own` as in
+    `missing_cells`; `of` names the candidate where there are several.
 
     Raises:
         RunError: cells are missing, some are there twice, or a cell lies outside the asked grid.
@@ -107,7 +107,7 @@ def check_complete(
                        f"folds, {repeats} repeat{'s' if repeats > 1 else ''} and seed={_listed(sorted(seeds))}. "
                        "Ask for it as well, or take the run away.")
     missing = missing_cells(cells, folds=folds, repeats=repeats, seeds=seeds, own=own)
-    if len(missing) and not allow_missing and len(cells) != 1:
+    if len(missing) and not allow_missing and (len(cells) != 1 or of):
         named = ", ".join(_cell(row, repeats) for _, row in missing.head(SHOWN).iterrows())
         more = f" and {len(missing) - SHOWN} more" if len(missing) > SHOWN else ""
         raise RunError(f"{f'{of}: ' if of else ''}{named}{more} {'is' if len(missing) == 1 else 'are'} missing: "

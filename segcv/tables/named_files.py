@@ -16,28 +16,27 @@ def named_files(paths: Sequence[str], table: Path) -> list[str]:
     """The absolute path of each file that the table names, relative to its folder.
 
     A path is taken as it is written. Only where nothing lies there, `\\` is read as `/`, and a letter with its accent
-    as one character or two, whichever the files have; each of these is warned once. A path that still leads nowhere
-    stays as it is, for whoever opens the file to refuse it.
+    as one character or two, whichever the files have; a warning says so, once for a table. A path that still leads
+    nowhere stays as it is, for whoever opens the file to refuse it.
     """
     folder = table.absolute().parent
     found: list[str] = []
-    backslashes: list[str] = []
-    forms: list[str] = []
+    backslashes = forms = False
     for written in paths:
         path = os.path.normpath(folder / written)
         if ("\\" in written or not written.isascii()) and not Path(path).exists():
             slashed = Path(os.path.normpath(folder / written.replace("\\", "/")))
             there = _there(slashed)
             if there is not None:
-                (backslashes if there == slashed else forms).append(written)
+                backslashes, forms = backslashes or there == slashed, forms or there != slashed
                 path = str(there)
         found.append(path)
     if backslashes:
-        warnings.warn(f"{table}: {len(backslashes)} paths are written with backslashes ({backslashes[0]}), as on "
-                      "Windows; they are read with '/'.", SegcvWarning, stacklevel=3)
+        warnings.warn(f"{table}: paths are written with backslashes, as on Windows; they are read with '/'.",
+                      SegcvWarning, stacklevel=3)
     if forms:
-        warnings.warn(f"{table}: {len(forms)} paths ({forms[0]}) write accents in another Unicode form than the names "
-                      "of the files; they look the same and are taken as the same.", SegcvWarning, stacklevel=3)
+        warnings.warn(f"{table}: paths write accents in another Unicode form than the names of the files; they look "
+                      "the same and are taken as the same.", SegcvWarning, stacklevel=3)
     return found
 
 

@@ -148,3 +148,19 @@ def test_nothing_is_left_of_predictions_that_cannot_be_scored(tmp_path: Path, da
 
     assert "c.npy: holds NaN" in done.stderr
     assert not list(tmp_path.glob("splits/*/*/manifest.json")) and not list(tmp_path.glob("runs/**/run.json"))
+
+
+def test_a_warning_of_a_table_that_is_read_twice_is_said_once(tmp_path: Path):
+    """The table names images, masks and predictions, all written on Windows."""
+    data = write_truth(tmp_path / "truth")
+    write_labels(data.parent / "predicted")
+    rows = pd.read_csv(data)
+    rows["pred_path"] = "predicted/" + rows["image_path"].str.removeprefix("images/")
+    for column in ("image_path", "mask_path", "pred_path"):
+        rows[column] = rows[column].str.replace("/", "\\")
+    rows.to_csv(data, index=False)
+
+    done = evaluate(tmp_path, f"data.table={data}", "data.num_classes=3", f"predictions={data}", "name=windows")
+
+    assert done.stderr.count("written with backslashes") == 1
+    assert summary(tmp_path)["n_images_scored"] == 3

@@ -10,7 +10,18 @@ import pandas as pd
 import pytest
 
 from segcv.errors import SegcvWarning, SplitError
-from segcv.leakage import CHECKS, Facts, Folds, audit, facts_of, folds_of_column, is_ledger, read_folds, read_ledger
+from segcv.leakage import (
+    CHECKS,
+    Facts,
+    Folds,
+    audit,
+    facts_of,
+    folds_of_column,
+    is_ledger,
+    read_folds,
+    read_ledger,
+    refuse_two_folds,
+)
 
 
 @pytest.fixture
@@ -174,3 +185,13 @@ def test_an_image_without_a_fold_is_named(images: pd.DataFrame, blank: str):
         found = folds_of_column(images.assign(k=["0", "1", blank, "0", "1", "0"]), "k")
 
     assert sides(found) == {"fold 0": ("be", "adf"), "fold 1": ("adf", "be")}
+
+
+def test_a_row_listed_again_with_another_fold_is_refused(tmp_path: Path):
+    """The images table is read once per image; the second row would vanish, and with it the leak."""
+    table = tmp_path / "images.csv"
+    table.write_text("image_path,mask_path,fold\na.png,m.png,0\nb.png,n.png,1\n./a.png,m.png,1\n", encoding="utf-8")
+
+    with pytest.raises(SplitError, match=r"a\.png is listed more than once with different fold \('0', '1'\)"):
+        refuse_two_folds(table, "fold")
+    refuse_two_folds(table, "mask_path")

@@ -130,6 +130,14 @@ def test_a_fold_without_a_score_is_missing_until_it_is_allowed(tmp_path: Path, u
     assert (said.statistics.mean, said.statistics.undefined) == (pytest.approx(.7), 1)
 
 
+def test_one_cell_of_a_second_candidate_is_no_first_look(tmp_path: Path):
+    path = written(tmp_path, [.6, .7, .8])
+    path.write_text(path.read_text(encoding="utf-8") + "0,0,abc,fpn,0.5\n", encoding="utf-8")
+
+    with pytest.raises(RunError, match="fpn: fold=1 seed=0, fold=2 seed=0 are missing: 1 of 3 runs"):
+        summarise_results(read_results(path)[0], folds=3)
+
+
 def test_a_cell_listed_twice_is_named(tmp_path: Path):
     path = written(tmp_path, [.6, .7])
     path.write_text(path.read_text(encoding="utf-8") + "1,0,abc,unet,0.9\n", encoding="utf-8")
