@@ -14,12 +14,13 @@ import pandas as pd
 from segcv.reporting.answer import marks
 from segcv.reporting.evidence import Evidence
 from segcv.reporting.figures import rendered
+from segcv.reporting.frames import estimates_table
 from segcv.reporting.html import html_page
 from segcv.reporting.markdown import page
 from segcv.reporting.section import Cell, Section, Table
 from segcv.reporting.sections import report_sections
 from segcv.reporting.sentences import in_language, say
-from segcv.statistics import FoldStatistics, ResultsSummary, Summary
+from segcv.statistics import Estimate, FoldStatistics, ResultsSummary, Summary
 from segcv.tables import replacing, write_json, write_text
 
 REPORT, SUMMARY, TABLES = "cv_report.md", "summary.json", "tables"
@@ -41,6 +42,8 @@ def _written(folder: Path, evidence: Evidence, html: bool) -> Path:
     candidate = evidence.summary.candidate if evidence.summary is not None else ""
     title = say("title_of", candidate=candidate) if candidate else say("title")
     written = {f"{_file_name(table.name)}.csv": table for section in sections for table in section.tables}
+    if evidence.summary is not None:
+        written["paper.csv"] = estimates_table(paper_rows(evidence.summary), name="paper", title="", first="class")
     for name, table in written.items():
         write_text(folder / TABLES / name, csv_text(table))
     for path in sorted((folder / TABLES).glob("*.csv")):
@@ -82,15 +85,18 @@ def write_figures(folder: Path, sections: tuple[Section, ...]) -> dict[str, str]
 
 def paper_table(summary: Summary) -> str:
     """The class scores and the primary number as a LaTeX table."""
-    rows = [(name, each) for name, each in summary.classes.items()]
-    rows.append((f"{summary.headline.unit} ({summary.target})", summary.headline))
     lines = [r"\begin{tabular}{lrr}", r"\toprule", rf"class & score & {100 * summary.level:.0f}\,\% interval \\",
              r"\midrule"]
-    for name, each in rows:
+    for name, each in paper_rows(summary):
         value = f"{each.value:.3f}" if isfinite(each.value) else "n/a"
         sure = f"{each.low:.3f} to {each.high:.3f}" if each.has_interval else "n/a"
         lines.append(rf"{_latex(name)} & {value} & {sure} \\")
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def paper_rows(summary: Summary) -> list[tuple[str, Estimate]]:
+    """Each class, then the primary number, as a paper's table lists them."""
+    return [*summary.classes.items(), (f"{summary.headline.unit} ({summary.target})", summary.headline)]
 
 
 def _latex(name: str) -> str:

@@ -124,6 +124,20 @@ def test_the_terminal_shows_the_numbers_and_obeys_no_name():
     assert any(what.startswith("hardest group") and sure == "one observation" for what, _, sure in rows)
 
 
+def test_the_table_for_a_paper_is_latex_and_csv(tmp_path: Path):
+    """The last row of both is the primary number, with its interval."""
+    found = evidence()
+    write_report(tmp_path, found)
+
+    rows = pd.read_csv(tmp_path / "tables/paper.csv")
+    assert rows["class"].tolist() == [*CLASSES, "mIoU (equal_group)"]
+    last = rows.iloc[-1]
+    whole = found.summary.headline
+    assert (last["value"], last["value low"], last["value high"]) == pytest.approx((whole.value, whole.low, whole.high))
+    assert rf"mIoU (equal\_group) & {whole.value:.3f} & {whole.low:.3f} to {whole.high:.3f} \\" in (
+        tmp_path / "tables/paper.tex").read_text(encoding="utf-8")
+
+
 def write_run(runs: Path, candidate: str, scores: pd.DataFrame) -> str:
     key = RunKey(candidate, "c", 0, 0, 0)
     folder = runs / key.run_id
