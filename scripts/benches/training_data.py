@@ -21,7 +21,7 @@ from segcv.training.data import TrainingImages, batch_of, pair_reader, training_
 
 SIDE, CROP, IMAGES, BATCH = 1024, 512, 12, 4
 LABELS = label_map(num_classes=4)
-BUILDING_ROUNDS = 5
+BUILDING_ROUNDS = 9
 
 
 def pictures(folder: Path) -> pd.DataFrame:

@@ -85,10 +85,12 @@ def decoded_pairs(pairs: Iterable[tuple[str, str]], *, labels: LabelMap, folder:
             with held(here / ".lock", what=f"the cache {here}", wait=True):
                 kept, missing, damaged = _look(here, wanted)
                 if missing or damaged:
-                    room = _decode(missing, here, limit=_room(folder, limit_gb, damaged), damaged=damaged,
-                                   labels=labels, max_pixels=max_pixels, workers=workers, progress=progress,
-                                   limit_gb=limit_gb)
-                    kept, missing, _ = _look(here, wanted)
+                    made, room = _decode(missing, here, limit=_room(folder, limit_gb, damaged), damaged=damaged,
+                                         labels=labels, max_pixels=max_pixels, workers=workers, progress=progress,
+                                         limit_gb=limit_gb)
+                    if made is not None:
+                        kept |= {paths: (made.pixels, one) for paths, one in made.kept.items()}
+                    missing = [paths for paths in missing if paths not in kept]
         except OSError as error:     # a disk that is full or not to be written to: slower, and otherwise the same
             room = f"{folder} cannot be written to ({error.strerror})"
     reasons = Counter(one.because for _, one in kept.values() if one.because)
@@ -130,8 +132,8 @@ def _look(here: Path, wanted: list[Paths]) -> tuple[dict[Paths, tuple[Path, Kept
 
 
 def _decode(missing: list[Paths], here: Path, *, limit: float, damaged: list[Shard], labels: LabelMap,
-            max_pixels: int, workers: int, progress: Progress, limit_gb: float) -> str:
-    """Write a shard of what is missing, remove what is of no use; why some of it has no room, if so."""
+            max_pixels: int, workers: int, progress: Progress, limit_gb: float) -> tuple[Shard | None, str]:
+    """A new shard of what was missing, what is of no use removed; and why some of it has no room, if so."""
     shards = [shard for shard in shards_in(here) if shard not in damaged and _is_alive(shard)]
     remove_all_but(here, shards)
     writer = Writer(here, room=int(limit))
@@ -144,10 +146,10 @@ def _decode(missing: list[Paths], here: Path, *, limit: float, damaged: list[Sha
             except BaseException:
                 writer.full = True   # so that what is waiting to be decoded ends at once
                 raise
-        writer.finished()
+        made = writer.finished()
     finally:
         writer.close()
-    return f"the cache is full (cache_gb={limit_gb:g}, {here.parent})" if writer.full else ""
+    return made, f"the cache is full (cache_gb={limit_gb:g}, {here.parent})" if writer.full else ""
 
 
 def _decode_pair(paths: Paths, *, writer: Writer, labels: LabelMap, max_pixels: int) -> None:

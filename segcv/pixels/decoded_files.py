@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from segcv.tables import fingerprint, write_text
+from segcv.tables import fingerprint
 
 FORMAT = [1, sys.byteorder]
 PIXELS, TABLE = ".pixels", ".json"
@@ -103,7 +103,9 @@ class Writer:
         name = fingerprint([FORMAT, rows, self.bytes])
         pixels = self.folder / f"{name}{PIXELS}"
         self._beside.replace(pixels)
-        write_text(self.folder / f"{name}{TABLE}", json.dumps({"bytes": self.bytes, "rows": rows}))
+        table = self._beside.with_suffix(TABLE)        # nothing is forced to disk: what a crash tears, its sums tell
+        table.write_text(json.dumps({"bytes": self.bytes, "rows": rows}), encoding="utf-8")
+        table.replace(pixels.with_suffix(TABLE))
         return Shard(pixels, self.bytes, self.kept)
 
     def close(self) -> None:
