@@ -320,6 +320,7 @@ RESULTS: dict[str, Callable[[Outcome], Any]] = {
     "shared_fraction": lambda out: out.measure("shared_fraction"),
     "n_groups": lambda out: out.audit()["n_groups"] if out.command == "audit" else out.images["group_id"].nunique(),
     "n_findings": lambda out: len(out.findings("fail", "warn")),
+    "n_warnings": lambda out: len(out.findings("warn")),
     "n_leaks": lambda out: len(out.findings("fail")),
     "n_blank_images": lambda out: out.blank_images(),
     "group_names": lambda out: sorted(out.images["group_id"].unique()),
@@ -349,7 +350,7 @@ RESULTS: dict[str, Callable[[Outcome], Any]] = {
     "all_losses_finite": lambda out: bool(out.history()["loss"].map(math.isfinite).all()),
     "n_images_without_labelled_pixels": lambda out: out.unlabelled_images(),
     "completes": lambda out: out.run()["status"] == "finished",
-    "n_train_images": lambda out: out.run()["train_images"],
+    "n_train_images": lambda out: out.preprocessing()["images"],       # without those that only stop the training
     "n_test_images_scored": lambda out: pd.read_parquet(
         out.only("runs/*/repeat-*/fold-*/seed-*/scores.parquet"))["image_id"].nunique(),
     "mean": lambda out: out.summary()["folds"]["mean"],
@@ -419,12 +420,21 @@ def run(case: Path, work: Path, description: dict[str, Any]) -> Outcome:
         overrides = [override.replace("split.folds=", "folds=") for override in overrides] + ["out=report"]
     elif "image_dir" not in args and (case / "dataset.csv").exists():
         overrides.append(f"data.table={quoted(str(case / 'dataset.csv'))}")
+    if kind == "split":
+        overrides = [override.replace("seed=", "split.seed=") if override.startswith("seed=") else override
+                     for override in overrides if not override.startswith("fold=")]
+    if kind == "evaluate" and "split" not in args:
+        overrides = [override for override in overrides if not override.startswith("split.folds=")]
     if kind == "train":
+        if "seeds" in args:
+            command.append("-m")
+            overrides = [override for override in overrides if not override.startswith("seeds=")]
+            overrides.append(f"seed={','.join(map(str, args['seeds']))}")
         overrides += [] if "epochs" in args else ["trainer.epochs=1"]
         overrides += ["workers=0"]
         if "fold" not in args and description["expect"] == "value":
-            command.append("-m")
-            overrides.append(f"fold={','.join(map(str, range(args['n_splits'])))}")
+            command += [] if "-m" in command[3:] else ["-m"]
+            overrides.append(f"fold={','.join(map(str, range(args.get('n_splits', 5))))}")
         elif "fold" not in args:
             overrides.append("fold=0")
     if kind == "evaluate":
