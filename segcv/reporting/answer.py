@@ -80,8 +80,7 @@ def _expected(evidence: Evidence, summary: Summary) -> list[Block]:
         say("few_groups", method=bounded.method, target=bounded.target, value=estimate_text(headline),
             usual=headline.method) if first is bounded else
         say("bounded", value=estimate_text(bounded), method=bounded.method, target=bounded.target,
-            level=f"{100 * headline.level:.0f}"))),
-        ("q_sure", say("recipe", value=estimate_text(summary.recipe)))]
+            level=f"{100 * headline.level:.0f}")))]
     asked += [("q_groups", text) for text in _groups(summary)]
     if summary.leak is not None:
         gap = summary.leak.difference

@@ -57,7 +57,6 @@ SENTENCES: dict[str, str] = {
     "equal_row": "each image counting once",
     "group_pooled": "each group scored from its summed pixels and counting once",
     "pooled": "from pixels summed over all of them",
-    "recipe": "For the recipe itself, trained again with other seeds: {value}.",
     "bounded": "Of 100 intervals made this way about {level} hold the mean, were groups like these drawn again. One "
                "that leans on no shape of distribution: {value} ({method}; {target}).",
     "worst_group": "The hardest group is {group}: {value} over {images} images.",

@@ -47,7 +47,6 @@ SENTENCES: dict[str, str] = {
     "equal_row": "每幅图像权重相等",
     "group_pooled": "每组先汇总像素再计分，各组权重相等",
     "pooled": "由全部图像的像素汇总后计算",
-    "recipe": "对训练方案本身（换用其他随机种子重新训练）：{value}。",
     "bounded": "若再次抽取类似的组，这样得到的 100 个区间中约有 {level} "
                "个包含其均值。不依赖任何分布形状假设的区间：{value}"
                "（{method}；{target}）。",

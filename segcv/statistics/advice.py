@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from segcv.statistics.baselines import LeakGap
 from segcv.statistics.components import Components
 from segcv.statistics.diagnosis import ACTIONS, COLLECT, HALF, SPLIT, STABILISE, SUBGROUPS, SURE, Diagnosis
 from segcv.statistics.estimate import Estimate
@@ -37,7 +36,7 @@ class Advice:
 
 def advise(
     components: Components | None, *, diagnoses: Sequence[Diagnosis] = (), groups_test: PermutationTest | None = None,
-    folds_test: PermutationTest | None = None, leak: LeakGap | None = None, features: FeatureTests | None = None,
+    folds_test: PermutationTest | None = None, features: FeatureTests | None = None,
     stability: Estimate | None = None, effective_groups: float | None = None, largest_share: float | None = None,
 ) -> tuple[Advice, ...]:
     """The actions that something speaks for, those with the most evidence first; empty when nothing does."""
@@ -58,8 +57,6 @@ def advise(
                                    for row in features.table.to_dict("records") if row["p_holm"] < SURE]
     if folds_test is not None and folds_test.p_value < SURE:
         because[SPLIT].append(f"folds differ beyond their groups (p = {folds_test.p_value:.4f})")
-    if leak is not None and leak.difference.has_interval and leak.difference.low > 0:
-        because[SPLIT].append(f"{leak.verdict} Report the group split only")
     if largest_share is not None and largest_share > LARGEST_SHARE:
         because[SPLIT].append(f"one group holds {largest_share:.0%} of the images: its fold is not like the others")
         because[COLLECT].append(f"one group holds {largest_share:.0%} of the images")

@@ -12,7 +12,6 @@ import pandas as pd
 
 from segcv.metrics import Counts, image_scores
 from segcv.statistics.advice import Advice, advise, next_step
-from segcv.statistics.baselines import LeakGap
 from segcv.statistics.by_group import GroupScores, group_pooled_scores, group_scores
 from segcv.statistics.components import Components, decompose
 from segcv.statistics.diagnosis import Diagnosis, diagnose
@@ -55,7 +54,7 @@ class Sources:
 def sources_of(
     scored: ScoredImages, *, metric: str = "iou", level: float = 0.95, seed: int = 0, unit: str = "score",
     features: pd.DataFrame | None = None, train: pd.DataFrame | None = None, trivial: float | None = None,
-    leak: LeakGap | None = None, profile: GroupProfile | None = None, hold_out: ScoredImages | None = None,
+    profile: GroupProfile | None = None, hold_out: ScoredImages | None = None,
 ) -> Sources | None:
     """The Sources of one candidate; None where a cell of the sweep is missing or no image has a class.
 
@@ -89,7 +88,7 @@ def sources_of(
     diagnoses = diagnose(groups, components=main, train=train, trivial=trivial, hold_out=single, seed=seed)
     return Sources(
         components, next_step(main), groups_test, folds_test, stability, tests, regression, decay, diagnoses,
-        advise(main, diagnoses=diagnoses, groups_test=groups_test, folds_test=folds_test, leak=leak, features=tests,
+        advise(main, diagnoses=diagnoses, groups_test=groups_test, folds_test=folds_test, features=tests,
                stability=stability, effective_groups=profile.effective if profile is not None else None,
                largest_share=profile.largest_share if profile is not None else None))
 

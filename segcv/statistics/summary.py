@@ -191,7 +191,7 @@ def summarise(
         sources = sources_of(
             scored, metric=metric, level=level, seed=seed, unit=unit, train=of_score,
             features=group_features(images, profile=profile, shares=shares) if images is not None else None,
-            trivial=trivial.value if trivial is not None else None, leak=leak, profile=grouping,
+            trivial=trivial.value if trivial is not None else None, profile=grouping,
             hold_out=None if hold_out is None else scored_images(hold_out[0], runs=hold_out[1],
                                                                  class_names=class_names))
     lower = {name: group_scores(each, row_scores(each.counts)) for name, (table, made) in (rungs or {}).items()
