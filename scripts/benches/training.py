@@ -44,17 +44,25 @@ def data_share(folder: Path) -> list[Row]:
 
 
 def demo(folder: Path) -> list[Row]:
-    """Ten runs of the demo as a user types them, from nothing."""
+    """Ten runs of the demo as a user types them, from nothing; ten more with the normalisation its light asks for."""
+    wall, usual = sweep(folder)
+    _, own = sweep(folder, "preprocessing=per_source", "optim.lr=0.003", "runs=own")
+    return [at_most(f"demo, {FOLDS} folds x {SEEDS} seeds", wall, 180, unit="s"),
+            *(Row(f"its worst run{said}, mIoU (images alike within a group, groups alike)", f"{min(found):.3f}",
+                  f"best {max(found):.3f}", "", ">= 0.8", min(found) >= 0.8)
+              for said, found in (("", usual), (" with preprocessing=per_source optim.lr=0.003", own)))]
+
+
+def sweep(folder: Path, *settings: str) -> tuple[float, list[float]]:
+    """Seconds of the sweep under these settings, and the mIoU of each run."""
     began = time.perf_counter()
     folds, seeds = (",".join(map(str, range(number))) for number in (FOLDS, SEEDS))
-    subprocess.run([sys.executable, "-m", "segcv.train", "-m", f"fold={folds}", f"seed={seeds}"], cwd=folder,
+    subprocess.run([sys.executable, "-m", "segcv.train", "-m", f"fold={folds}", f"seed={seeds}", *settings], cwd=folder,
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wall = time.perf_counter() - began
-    found = [miou(path) for path in sorted(folder.glob("runs/*/repeat-*/fold-*/seed-*/scores.parquet"))]
+    wall, runs = time.perf_counter() - began, "own" if "runs=own" in settings else "runs"
+    found = [miou(path) for path in sorted(folder.glob(f"{runs}/*/repeat-*/fold-*/seed-*/scores.parquet"))]
     assert len(found) == FOLDS * SEEDS
-    return [at_most(f"demo, {FOLDS} folds x {SEEDS} seeds", wall, 180, unit="s"),
-            Row("its worst run, mIoU (images alike within a group, groups alike)", f"{min(found):.3f}",
-                f"best {max(found):.3f}", "", ">= 0.8", min(found) >= 0.8)]
+    return wall, found
 
 
 def miou(scores: Path) -> float:
