@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from segcv.config import command, progress_bar, typed
+from segcv.config import command, overrides, progress_bar, typed
 from segcv.errors import ConfigError, RunError
 from segcv.report_settings import AggregateCommand, PlanCommand
 from segcv.settings import TARGETS
@@ -27,7 +27,7 @@ def main(settings: AggregateCommand) -> None:
     """Report the runs of one candidate, or a table of scores made elsewhere."""
     refuse_settings(settings)
     from segcv.reporting import write_report
-    from segcv.sweeps import chosen_sweep, set_name
+    from segcv.sweeps import chosen_sweep
 
     if settings.results is not None:
         evidence, folder = evidence_of_results(settings), Path(settings.out or "report")
@@ -35,7 +35,7 @@ def main(settings: AggregateCommand) -> None:
         sweep, leaking = chosen_sweep(Path(settings.runs), candidate=settings.candidate,
                                       config_id=settings.config_id)
         evidence = evidence_of_runs(settings, sweep, leaking)
-        folder = Path(settings.out) if settings.out else Path(settings.runs) / set_name(sweep[0]) / "report"
+        folder = folder_of(settings, sweep)
     report = write_report(folder, evidence, html=settings.report.html, language=settings.report.language)
     for line in headlines(evidence):
         print(line)
@@ -45,7 +45,26 @@ def main(settings: AggregateCommand) -> None:
         print(f"Page:   {report.with_suffix('.html')}")
     print(f"Tables: {folder / 'tables'}{os.sep}")
     if evidence.suspects is not None and len(evidence.suspects):
-        print(f"Is the truth right? {len(evidence.suspects)} images to look at: {folder / 'relabel.csv'}")
+        kept = evidence.kept is not None and evidence.kept.resolve() == (folder / "relabel.csv").resolve()
+        print(f"Is the truth right? {len(evidence.suspects)} images to look at: "
+              f"{folder / ('tables/relabel.csv' if kept else 'relabel.csv')}")
+
+
+def folder_of(settings: AggregateCommand, sweep: Sweep) -> Path:
+    """Where the report of these runs goes."""
+    from segcv.sweeps import set_name
+
+    return Path(settings.out) if settings.out else Path(settings.runs) / set_name(sweep[0]) / "report"
+
+
+def without_suspects(folder: Path) -> str:
+    """What to type to see this report without the images of its list."""
+    import shlex
+
+    own = [text for text in overrides() if text.split("=")[0] != "report.exclude"]
+    place = (folder / "relabel.csv").as_posix()
+    value = place if all(sign.isalnum() or sign in "/._-" for sign in place) else f"'{place}'"   # as Hydra reads it
+    return " ".join(["python -m segcv.aggregate", *map(shlex.quote, [*own, f"report.exclude={value}"])])
 
 
 def print_table(evidence: Evidence, language: str) -> None:
@@ -110,8 +129,12 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
     again = kept_overrides(config["overrides"])
     target = settings.target or split.target
     every = scores_of(runs, sweep, split)
-    excluded = (read_excluded(Path(settings.report.exclude), set(every["image_id"].unique()))
-                if settings.report.exclude else None)
+    kept = Path(settings.report.exclude) if settings.report.exclude else None
+    if kept is not None and not kept.is_file():
+        raise ConfigError(f"report.exclude={kept}: there is no such file. Type the path of the list, a CSV with "
+                          f"image_id and reason; a report writes one: report.exclude="
+                          f"{(folder_of(settings, sweep) / 'relabel.csv').as_posix()}")
+    excluded = None if kept is None else read_excluded(kept, set(every["image_id"].unique()))
     left_out = frozenset() if excluded is None else frozenset(excluded["image_id"])
     scores = without(every, left_out)
     refuse_empty_runs(scores, sweep, settings)
@@ -135,7 +158,7 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
                   if (single := hold_out_of(runs, sweep)) else None),
         weights=None if settings.report.weights is None else column_weights(images, settings.report.weights), **asked)
     plans = planned_of(summary)
-    cohort = cohort_of(settings, sweep, split, scores)
+    cohort, unproven_there = cohort_of(settings, sweep, split, scores)
     marks: tuple[str, ...] = () if target == split.target else (
         f"The primary target is {target}; the split declared {split.target} before scores existed.",)
     if settings.allow_missing and len(summary.missing):
@@ -149,7 +172,7 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
         outlines=outlines_of(runs, sweep, split, left_out=left_out), cohort=cohort,
         split=split_facts(split),
         leaking=any(record.leaking for record in sweep), known_groups=split.known_groups,
-        unproven=sum(not record.held_out_proof for record in sweep), model=first.model, settings=config["config"],
+        unproven=sum(not record.held_out_proof for record in sweep), unproven_there=unproven_there, model=first.model, settings=config["config"],
         software=first.environment["versions"],
         fingerprints={"data_id": first.data_id, "split_id": first.split_id, "config_id": first.config_id,
                       "recipe_id": first.recipe_id},
@@ -157,29 +180,33 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
         notes=split.notes, confusion=confusion_of(runs, sweep, split.class_names, left_out=left_out),
         planned=plans.get("planned"), compared=plans.get("compared"), effect_sd=PlanCommand.effect_sd,
         features=group_features(images, profile=split.profile, shares=summary.shares),
-        excluded=excluded, with_excluded=None if excluded is None else headline_of(every, sweep, asked),
+        excluded=excluded, kept=kept, exclude_command=without_suspects(folder_of(settings, sweep)),
+        with_excluded=None if excluded is None else headline_of(every, sweep, asked),
         **pictures_of(settings, sweep, split, summary.images, scores))
 
 
-def cohort_of(settings: AggregateCommand, sweep: Sweep, split: Split, scores: pd.DataFrame) -> Cohort | None:
-    """What frozen models do on groups that no fold was cut from: those of this sweep, or of the folder `external`."""
+def cohort_of(settings: AggregateCommand, sweep: Sweep, split: Split,
+              scores: pd.DataFrame) -> tuple[Cohort | None, int]:
+    """What frozen models do on groups that no fold was cut from: those of this sweep, or of the folder `external`;
+    and how many runs of that folder may have been trained on what they are scored on."""
     from segcv.statistics import cohort, scored_images
     from segcv.sweeps import chosen_sweep, scores_of, split_of, table_of
 
     frozen = split.folds == 1 and split.trained_elsewhere
     if settings.external is None and not frozen:
-        return None
+        return None, 0
     inside = scored_images(scores, runs=table_of(sweep), class_names=split.class_names)
     if settings.external is None:
-        return cohort(inside, level=settings.level)
+        return cohort(inside, level=settings.level), 0
     if frozen or sweep[0].leaking or split.known_groups:
         why = ("has no folds itself" if frozen else "was cut so that groups are in training and testing")
         raise ConfigError(f"external={settings.external} needs a cross-validation by groups in runs={settings.runs}, "
                           f"and {set_title(sweep)} {why}.")
     outside = chosen_sweep(Path(settings.external), candidate=sweep[0].candidate)[0]
     there = split_of(outside[0])
-    return cohort(scored_images(scores_of(Path(settings.external), outside, there), runs=table_of(outside),
-                                class_names=there.class_names), inside=inside, level=settings.level)
+    found = cohort(scored_images(scores_of(Path(settings.external), outside, there), runs=table_of(outside),
+                                 class_names=there.class_names), inside=inside, level=settings.level)
+    return found, sum(not record.held_out_proof for record in outside)
 
 
 def set_title(sweep: Sweep) -> str:
@@ -284,9 +311,9 @@ def headlines(evidence: Evidence) -> list[str]:
             lines += [f"images by their weights: {number(each)}" for each in summary.targets.get("weighted", ())]
         lines += [f"Still to run: {text}" for text in summary.rest]
     if evidence.cohort is not None:
-        found = evidence.cohort
-        lines += [f"external cohort, {each.method}: {number(each)}" for each in found.targets["equal_group"]]
-        lines += [f"drop to the external cohort: {number(each)}" for each in found.drop.values()]
+        found, proven = evidence.cohort, "  [held-out not proven]" if evidence.unproven_there else ""
+        lines += [f"external cohort, {each.method}: {number(each)}{proven}" for each in found.targets["equal_group"]]
+        lines += [f"drop to the external cohort: {number(each)}{proven}" for each in found.drop.values()]
         lines.append(found.valid_for)
     return lines
 

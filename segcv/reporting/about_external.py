@@ -19,6 +19,8 @@ def external(evidence: Evidence) -> Section:
                       valid=found.valid_for), strong=True),
         estimates_table(((each.target, each) for estimates in found.targets.values() for each in estimates),
                         name="external", title=say("external_table"), first="target")]
+    if evidence.unproven_there:
+        blocks.insert(0, Paragraph(say("mark_unproven_there", runs=evidence.unproven_there), strong=True))
     if found.drop:
         blocks += [Paragraph(say("external_drop", value=estimate_text(found.drop["equal_group"]))),
                    estimates_table(((each.target, each) for each in found.drop.values()), name="external_drop",

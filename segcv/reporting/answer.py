@@ -42,6 +42,7 @@ def marks(evidence: Evidence) -> tuple[str, ...]:
     said = [say("mark_leaking")] if evidence.leaking else []
     said += [say("mark_known")] if evidence.known_groups else []
     said += [say("mark_unproven", runs=evidence.unproven)] if evidence.unproven else []
+    said += [say("mark_unproven_there", runs=evidence.unproven_there)] if evidence.unproven_there else []
     leaks = certain_leaks(evidence)
     said += [say("mark_audit", leaks=leaks)] if leaks else []
     missing, runs = missing_and_runs(evidence)

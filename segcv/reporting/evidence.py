@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -36,6 +37,7 @@ class Evidence:
     leaking: bool = False
     known_groups: bool = False               # trained on the past of the groups that were tested
     unproven: int = 0                        # runs from elsewhere that may have been trained on what they are scored on
+    unproven_there: int = 0                  # the same, of runs on the external cohort
     model: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     software: Mapping[str, str] = field(default_factory=dict)
@@ -48,6 +50,8 @@ class Evidence:
     legend: tuple[tuple[str, str], ...] = () # class name and #rrggbb in which the pictures show it
     excluded: pd.DataFrame | None = None     # image_id and reason of scored images that are left out of all numbers
     with_excluded: Estimate | None = None    # the headline with them
+    kept: Path | None = None                 # the list they were read from, which no report overwrites
+    exclude_command: str = ""                # makes this report without the images of its list of suspects
     suspects: pd.DataFrame | None = None     # images whose truth looks wrong: image_id, group_id, ..., reason
     features: pd.DataFrame | None = None     # numbers of the groups, indexed by group_id, to draw scores against
     planned: Plan | None = None              # what more groups and seeds would show: half-widths of the interval,

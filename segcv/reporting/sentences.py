@@ -75,6 +75,9 @@ SENTENCES: dict[str, str] = {
     "mark_unproven": "HELD-OUT NOT PROVEN: {runs} of the models were trained elsewhere, and nothing shows that they "
                      "have not seen the images they are scored on. Their training lists would: "
                      "python -m segcv.evaluate trained_on=FILE.",
+    "mark_unproven_there": "HELD-OUT NOT PROVEN on the external cohort: nothing shows that {runs} of the models scored "
+                           "there have not been trained on its images. Their training lists would: "
+                           "python -m segcv.evaluate data.external=TABLE trained_on=FILE.",
     "mark_missing": "NOT COMPLETE: {missing} of {all} runs are missing; the numbers below are about what is there.",
     "mark_duplicates": "NEAR-DUPLICATES: {images} images were put into a group because they look like another image.",
     "cautions": "Read with care:",

@@ -60,6 +60,8 @@ SENTENCES: dict[str, str] = {
     "mark_known": "已知组：模型用被测试组的较早图像训练过。这些得分只适用于已知组，不能说明新组上的表现。",
     "mark_unproven": "留出性未经证实：其中 {runs} 个模型在别处训练，没有证据表明它们未见过用于评分的图像。"
                      "提供其训练列表即可证实：python -m segcv.evaluate trained_on=FILE。",
+    "mark_unproven_there": "外部队列的留出性未经证实：没有证据表明在那里评分的 {runs} 个模型未用其图像训练过。"
+                           "提供其训练列表即可证实：python -m segcv.evaluate data.external=TABLE trained_on=FILE。",
     "mark_missing": "不完整：{all} 次运行中缺少 {missing} 次；下面的数字只针对已有的运行。",
     "mark_duplicates": "近似重复：有 {images} 幅图像因与另一幅图像相似而被归入同一组。",
     "cautions": "阅读时请注意：",

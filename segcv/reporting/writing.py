@@ -56,13 +56,19 @@ def _written(folder: Path, evidence: Evidence, html: bool) -> Path:
         (folder / PAGE).unlink(missing_ok=True)
     if evidence.summary is not None:
         write_text(folder / TABLES / "paper.tex", paper_table(evidence.summary))
-    if evidence.suspects is not None:
-        write_text(folder / RELABEL, evidence.suspects.to_csv(index=False, lineterminator="\n"))
-    else:
-        (folder / RELABEL).unlink(missing_ok=True)
+    if evidence.kept is None or evidence.kept.resolve() != (folder / RELABEL).resolve():      # else it is the user's
+        write_list(folder / RELABEL, evidence.suspects)
     write_json(folder / SUMMARY, summary_json(evidence))
     write_text(folder / REPORT, page(title, sections))
     return folder / REPORT
+
+
+def write_list(path: Path, suspects: pd.DataFrame | None) -> None:
+    """Write the images to look at; without them no list of an earlier report stays."""
+    if suspects is None:
+        path.unlink(missing_ok=True)
+    else:
+        write_text(path, suspects.to_csv(index=False, lineterminator="\n"))
 
 
 def write_figures(folder: Path, sections: tuple[Section, ...]) -> dict[str, str]:
@@ -121,6 +127,7 @@ def summary_json(evidence: Evidence) -> dict[str, Any]:
     """The report's numbers for programs; undefined numbers are null in the file."""
     head: dict[str, Any] = {"marks": list(marks(evidence)), "leaking": evidence.leaking,
                             "known_groups": evidence.known_groups, "held_out_not_proven": evidence.unproven,
+                            "external_held_out_not_proven": evidence.unproven_there,
                             "fingerprints": dict(evidence.fingerprints), "model": evidence.model,
                             "external": _json(evidence.cohort)}
     tail = {"notes": list(evidence.notes), "settings": dict(evidence.settings), "software": dict(evidence.software),

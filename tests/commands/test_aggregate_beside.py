@@ -7,7 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+from PIL import Image
 from tiny_sweep import SIDE, write_tiny_sweep
 
 
@@ -64,3 +66,35 @@ def test_who_cannot_stand_beside_is_refused_before_anything_is_written(tmp_path:
     assert "report.second_reader=reader is neither a candidate" in aggregate(
         tmp_path, "report.second_reader=reader", "out=report", code=1).stderr
     assert not (tmp_path / "report").exists()
+
+
+def test_the_list_of_suspects_is_edited_and_typed_back_as_the_report_says_and_is_never_overwritten(tmp_path: Path):
+    """One mask has specks; the command printed in the report is run as it stands."""
+    write_tiny_sweep(tmp_path, {"new": 3, "old": 6}, groups=20)
+    with_specks(tmp_path / "masks/g4/8.png")
+    aggregate(tmp_path, "candidate=new")
+    (listed,) = (tmp_path / "runs").glob("new-*/report/relabel.csv")
+    report = (listed.parent / "cv_report.md").read_text(encoding="utf-8")
+    (line,) = [each for each in report.splitlines() if each.startswith("python -m") and "report.exclude=" in each]
+    assert line == f"python -m segcv.aggregate candidate=new report.exclude={listed.relative_to(tmp_path).as_posix()}"
+
+    listed.write_text("image_id,reason\ng4/8,specks; seen by a person\n")
+    aggregate(tmp_path, *line.split()[3:])
+    assert listed.read_text() == "image_id,reason\ng4/8,specks; seen by a person\n"
+    assert "IMAGES LEFT OUT: 1" in (listed.parent / "cv_report.md").read_text(encoding="utf-8")
+    aggregate(tmp_path, *line.split()[3:], "report.html=false")
+    assert listed.read_text() == "image_id,reason\ng4/8,specks; seen by a person\n"
+
+
+def test_a_list_that_is_not_there_is_refused_with_the_path_to_type(tmp_path: Path):
+    write_tiny_sweep(tmp_path, {"new": 3})
+    said = aggregate(tmp_path, "report.exclude=relabel.csv", code=1).stderr
+    assert "report.exclude=relabel.csv: there is no such file" in said and "/report/relabel.csv" in said
+    assert len(said.strip().splitlines()) == 1
+
+
+def with_specks(path: Path) -> None:
+    """Single pixels of the other class, each alone."""
+    mask = np.array(Image.open(path))
+    mask[1::3, 1::3] = 1 - mask[1::3, 1::3]
+    Image.fromarray(mask).save(path)

@@ -80,7 +80,10 @@ def test_the_drop_to_the_cohort_has_the_interval_of_welch_and_the_cohort_that_of
         (max(0.0, mean - math.sqrt(math.log(40) / 14)), min(1.0, mean + math.sqrt(math.log(40) / 14))))
     assert set(found["drop"]) == set(found["targets"]) == {"equal_group", "group_pooled"}
     assert "drop to the external cohort" in said and "valid for this model" in said
-    assert "## External cohort" in (studies / "report/cv_report.md").read_text(encoding="utf-8")
+    report = (studies / "report/cv_report.md").read_text(encoding="utf-8")
+    assert "## External cohort" in report and "HELD-OUT NOT PROVEN on the external cohort" in report
+    of_cohort = [line for line in said.splitlines() if "external cohort" in line]
+    assert of_cohort and all(line.endswith("[held-out not proven]") for line in of_cohort)
 
 
 def test_two_frozen_models_are_compared_by_signs_of_groups_and_for_these_models_only(studies: Path):
