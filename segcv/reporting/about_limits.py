@@ -41,7 +41,7 @@ def labels(evidence: Evidence) -> Section:
     return Section(say("labels"), (
         Paragraph(say("suspects_read", images=len(found))),
         suspects_table(found),
-        *((Paragraph(say("suspects_next")), Commands((evidence.exclude_command,))) if evidence.exclude_command else ())))
+        *([Paragraph(say("suspects_next")), Commands((evidence.exclude_command,))] if evidence.exclude_command else [])))
 
 
 def suspects_table(found: pd.DataFrame) -> Table:
