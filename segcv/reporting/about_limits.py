@@ -38,10 +38,9 @@ def labels(evidence: Evidence) -> Section:
     found = evidence.suspects
     if found is None or found.empty:
         return Section(say("labels"), (Paragraph(say("no_suspects" if found is not None else "suspects_unknown")),))
-    return Section(say("labels"), (
-        Paragraph(say("suspects_read", images=len(found))),
-        suspects_table(found),
-        *([Paragraph(say("suspects_next")), Commands((evidence.exclude_command,))] if evidence.exclude_command else [])))
+    again: tuple[Block, ...] = (
+        (Paragraph(say("suspects_next")), Commands((evidence.exclude_command,))) if evidence.exclude_command else ())
+    return Section(say("labels"), (Paragraph(say("suspects_read", images=len(found))), suspects_table(found), *again))
 
 
 def suspects_table(found: pd.DataFrame) -> Table:
