@@ -190,7 +190,7 @@ def composed(name: str, changes: Iterable[str], *, where: str) -> Any:
     try:
         return OmegaConf.to_object(hydra.compose(config_name=name, overrides=list(changes)))
     except (HydraException, OmegaConfBaseException) as error:
-        raise ConfigError(f"{where}: {str(error).splitlines()[0]}") from error
+        raise ConfigError(f"{where}: {refusal_of_error(error, name, _COMMANDS[name], conf_folder())}") from error
 
 
 def candidates_of(settings: Any, name: str) -> dict[str, Any]:

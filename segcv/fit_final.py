@@ -23,6 +23,10 @@ def main(settings: FinalCommand) -> None:
     """Choose on inner folds of all groups, refit, deliver; or deliver the fold models of a nested evaluation as one."""
     from segcv.candidates import choice_of, make_fit, open_evaluation, outcome_of, sweep_fits
 
+    if settings.onnx:
+        from segcv.prediction import require_onnx
+
+        require_onnx()
     target = Path(settings.models) / settings.name
     candidates = candidates_of(settings, "fit_final")
     evaluation = open_evaluation(settings, candidates, delivered=True, progress=progress_bar,

@@ -14,12 +14,19 @@ from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBase
 
 _PLACES = re.compile(r"([\w.+@/-]+)=([^\"'{\[\s]*\{[a-z_]+\}.*)", re.DOTALL)      # setting=path/{place}.png
 _COMMAND = re.compile(r"(trainer\.command)=([^\"'].*)", re.DOTALL)                  # any words
+_COLOUR = re.compile(r"""(["']?)(?:#|0x)?([0-9A-Fa-f]{6})\1(?=\s*:)""")          # a key of data.colors
 _KINDS = {"Integer": "a whole number", "Float": "a number", "Boolean": "true or false"}
 
 
 def as_meant(argument: str, names: Mapping[str, str]) -> str:
-    """What was typed, under the setting's own name where people type another, its places such as {fold} quoted."""
+    """What was typed, as Hydra takes it.
+
+    The setting's own name where people type another; places such as {fold} quoted; colours, '3C1098', #3C1098 or
+    3E1098, which Hydra refuses or takes for numbers, as 0x3C1098.
+    """
     name, sign, value = argument.partition("=")
+    if sign and name.lstrip("+") == "data.colors":
+        return _COLOUR.sub(r"0x\2", argument)
     argument = f"{names[name]}{sign}{value}" if sign and name in names else argument
     found = _COMMAND.fullmatch(argument) or _PLACES.fullmatch(argument)      # Hydra would read a place as a mapping
     if found is None:

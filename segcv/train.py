@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -61,6 +62,8 @@ def swept(states: Sequence[Progress]) -> None:
         raise SystemExit(told)
     folders = sorted({str(state.job.shared) for state in states})
     print(f"{len(states)} runs finished, {sum(state.skipped for state in states)} of them before: {', '.join(folders)}")
+    homes = {str(Path(folder).parent) for folder in folders} - {"runs"}
+    print(f"Next: python -m segcv.aggregate{''.join(f' runs={shlex.quote(home)}' for home in sorted(homes)[:1])}")
 
 
 @command("train", plan=jobs_of, report=swept)

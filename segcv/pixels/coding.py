@@ -109,7 +109,7 @@ def whole_numbers(stored: StoredMask, *, nan_known: bool) -> tuple[NDArray[Any],
     if undefined.any():
         if not nan_known:
             raise Fault(f"value nan in {int(undefined.sum())} of {undefined.size} pixels, which is not a class",
-                        "Map it, as in data.values={0: 0, 1: 1, nan: 255} with data.ignore=255, or correct the mask.")
+                        "Map it, as in 'data.values={0: 0, 1: 1, nan: 255}' with data.ignore=255, or correct the mask.")
         whole[undefined] = NAN_CODE
     return whole, bool((known != rounded).any())
 
@@ -174,10 +174,10 @@ def _colours_without_table(stored: StoredMask) -> Fault:
     found = distinct(color_codes(stored))
     most = np.argsort(-found.pixels, kind="stable")[:SHOWN]
     shown = [f"{hex_color(int(found.values[i]))} in {found.pixels[i]} pixels" for i in most]
-    example = ", ".join(f"'{hex_color(int(code))[1:]}': {c}" for c, code in enumerate(found.values[:3]))
+    example = ", ".join(f"{hex_color(int(code))[1:]}: {c}" for c, code in enumerate(found.values[:3]))
     equal = bool((stored.colours[:, :, :1] == stored.colours).all())
     lossy, same = "lossy and " if stored.lossy else "", ", all equal" if equal else ""
     return Fault(f"is {lossy}colour-coded ({stored.kind}, 3 channels{same}) and no colour table is declared; "
                  f"colours found: {listed(shown, len(found.values))}",
-                 f"Declare what each means, as in data.colors={{{example}}}"
+                 f"Declare what each means, as in 'data.colors={{{example}}}'"
                  f"{', or save one of the equal channels as the mask' if equal else ''}.")

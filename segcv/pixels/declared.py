@@ -181,6 +181,6 @@ def _color(raw: Any) -> Color:
         return 0, 0, 0
     numbers = [int(part) for part in parts if str(part).isdigit()]
     if len(numbers) != 3 or len(parts) != 3 or max(numbers) > 255:
-        raise ConfigError(f"data.colors has the key {raw!r}; write a colour as '3C1098' (in quotes, or it is read as a "
-                          "number) or '60,16,152'.")
+        raise ConfigError(f"data.colors has the key {raw!r}; write a colour as '3C1098' or '60,16,152' (in quotes, "
+                          "or it is read as a number).")
     return numbers[0], numbers[1], numbers[2]

@@ -176,13 +176,13 @@ class LabelMap:
                 table[self.ignore] = self.ignore
             if from_one and unknown == [self.n_classes] and self.n_classes <= 20:
                 shifted = ", ".join(f"{c + 1}: {c}" for c in range(self.n_classes))
-                ways.append(f"if class ids start at 1: data.values={{{shifted}}}")
+                ways.append(f"if class ids start at 1: 'data.values={{{shifted}}}'")
             if len(unknown) == 1 and unknown[0] != NAN_CODE:
                 ways.append(f"if {first} means ignored: data.ignore={first}")
             if self.n_classes <= min(unknown) and max(unknown) < self.n_classes + _NEARBY:
                 ways.append(f"if there are more classes: data.num_classes={max(unknown) + 1}")
         entries = [f"{raw}: {to}" for raw, to in list(table.items())[:20]]
-        ways.append(f"say what it means: data.values={{{', '.join(entries)}, {first}: ?}}, ? being a class id or the "
+        ways.append(f"say what it means: 'data.values={{{', '.join(entries)}, {first}: ?}}', ? being a class id or the "
                     "ignore value")
         text = "; or ".join([*ways, "correct the mask."])
         return text[0].upper() + text[1:]

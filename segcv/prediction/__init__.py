@@ -8,7 +8,7 @@ any size; `compare_serving` explains what a service feeds its model; `export_onn
 """
 
 from segcv.prediction.contract import contract_faults
-from segcv.prediction.effects import effect_of_serving, export_onnx, network_probabilities
+from segcv.prediction.effects import effect_of_serving, export_onnx, network_probabilities, require_onnx
 from segcv.prediction.members import DELIVERED, Members, load_members, predict_members
 from segcv.prediction.predicting import Prediction, predict
 from segcv.prediction.serving import ServingDifference, compare_serving
@@ -18,5 +18,5 @@ from segcv.prediction.windowed import predicted_rows, raster_moments
 __all__ = [
     "DELIVERED", "Members", "Prediction", "ServingDifference", "Tile", "compare_serving", "contract_faults",
     "effect_of_serving", "export_onnx", "load_members", "network_probabilities", "predict", "predict_members",
-    "predicted_rows", "raster_moments", "tiles",
+    "predicted_rows", "raster_moments", "require_onnx", "tiles",
 ]

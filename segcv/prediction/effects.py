@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,17 @@ def effect_of_serving(model: SavedModel, found: ServingDifference, *, device: st
     return f"{100 * changed:.1f} % of the pixels change their class; probabilities move by {moved:.3f} on average."
 
 
+def require_onnx() -> None:
+    """Do nothing where a model can be exported.
+
+    Raises:
+        MissingExtra: onnx, onnxscript or onnxruntime is not installed.
+    """
+    missing = [name for name in ("onnx", "onnxscript", "onnxruntime") if find_spec(name) is None]
+    if missing:
+        raise MissingExtra(f"Export to ONNX needs {', '.join(missing)}: pip install 'segcv[onnx]'")
+
+
 def export_onnx(model: SavedModel, path: Path, images: list[NDArray[Any]]) -> float:
     """Write the network as ONNX (input bands x H x W, normalised; output probabilities of the classes) and check it.
 
@@ -56,13 +68,9 @@ def export_onnx(model: SavedModel, path: Path, images: list[NDArray[Any]]) -> fl
         MissingExtra: onnx, onnxscript or onnxruntime is not installed.
         ModelError: the network cannot be exported, or answers otherwise than torch.
     """
-    try:
-        import onnx  # noqa: F401
-        import onnxruntime
-        import onnxscript  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra("Export to ONNX needs onnx, onnxscript and onnxruntime: "
-                           "pip install 'segcv[onnx]'") from error
+    require_onnx()
+    import onnxruntime
+
     network = _WithSoftmax(model).eval()
     side = 4 * model.network.stride
     example = torch.zeros(2, model.preprocessing.bands, side, 2 * side)

@@ -153,7 +153,7 @@ def batch_of(items: list[Sample | SegcvError]) -> Batch | SegcvError:
     if len(sizes) > 1:
         (one, first), (other, second) = list(sizes.items())[:2]
         return TrainingError(f"{first} is {one[0]} x {one[1]} px and {second} {other[0]} x {other[1]} px, and a batch "
-                             f"holds images of one size. Train on windows: crop={min(one + other)} or less.")
+                             f"holds images of one size. Train on windows: augment.crop={min(one + other)} or less.")
     masks = [sample.nodata for sample in samples if sample.nodata is not None]        # of all, or of none
     return Batch(
         tuple(sample.image_id for sample in samples),

@@ -61,6 +61,8 @@ def test_a_part_of_a_split_that_is_not_named_is_refused():
 
 def test_names_that_people_type_and_places_in_paths_are_read_as_meant():
     assert as_meant("model=FOLDER", {"model": "model_folder"}) == "model_folder=FOLDER"
+    assert as_meant("data.colors={'3C1098': 0, #3E1098: 1, 000000: 2}", {}) == (
+        "data.colors={0x3C1098: 0, 0x3E1098: 1, 0x000000: 2}")
     assert as_meant("predictions=a/{fold}.png", {}) == 'predictions="a/{fold}.png"'
 
 
