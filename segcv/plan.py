@@ -23,12 +23,12 @@ def main(settings: PlanCommand) -> None:
     refuse_settings(settings)
     from segcv.statistics import plan
 
-    spread, groups, columns, one_partition, typed = pilot(settings)
+    spread, groups, columns, one_partition, typed, score = pilot(settings)
     found = plan(spread, groups=settings.groups or groups, columns=settings.columns or columns,
                  interval=settings.interval, difference=settings.difference, level=settings.level, power=settings.power,
                  question="comparison" if settings.against or settings.difference is not None else "recipe",
                  one_partition=one_partition, typed=typed)
-    page = "\n".join(lines_of(found))
+    page = "\n".join([*score, *lines_of(found)])
     print(page)
     if settings.out:
         from segcv.tables import write_json, write_text
@@ -42,9 +42,9 @@ def main(settings: PlanCommand) -> None:
             "designs": [asdict(design) for design in found.designs], "advice": found.advice})
 
 
-def pilot(settings: PlanCommand) -> tuple[Spread, int, int, bool, tuple[str, ...]]:
-    """The spread to plan with, and the groups and columns of the pilot; are its folds given by a table or by time; and
-    the settings that were typed for it."""
+def pilot(settings: PlanCommand) -> tuple[Spread, int, int, bool, tuple[str, ...], tuple[str, ...]]:
+    """The spread to plan with, and the groups and columns of the pilot; are its folds given by a table or by time; the
+    settings that were typed for it; and which score is planned for, where it is not aggregate's headline."""
     from segcv.statistics import Spread, spread_of, spread_of_difference
 
     stated = settings.components
@@ -54,7 +54,7 @@ def pilot(settings: PlanCommand) -> tuple[Spread, int, int, bool, tuple[str, ...
         if settings.difference is not None:
             spread = spread_of_difference(spread, effect_sd=settings.effect_sd)
         assert settings.groups is not None
-        return spread, settings.groups, settings.columns or 1, False, ()
+        return spread, settings.groups, settings.columns or 1, False, (), ()
     from segcv.statistics import compare_candidates, decompose, group_scores
     from segcv.sweeps import chosen_sweep, kept_overrides, split_of
     from segcv.tables import read_json
@@ -69,15 +69,19 @@ def pilot(settings: PlanCommand) -> tuple[Spread, int, int, bool, tuple[str, ...
     if settings.against is not None:
         other = candidate_of(runs, chosen_sweep(runs, candidate=settings.against)[0], policy_name=settings.against)
         pair = compare_candidates([first, other], target=split.target, level=settings.level).pairs[0].overall
-        return pair.spread, pair.groups, pair.columns, fixed, typed
+        return pair.spread, pair.groups, pair.columns, fixed, typed, ()
     from segcv.metrics import image_scores
 
     groups = group_scores(first.scored, image_scores(first.scored.counts, policy="truth"))
     components = decompose(groups, level=settings.level)
+    headline = group_scores(first.scored, image_scores(first.scored.counts, policy="union"))
     spread = spread_of(components)
     if settings.difference is not None:
         spread = spread_of_difference(spread, effect_sd=settings.effect_sd)
-    return spread, components.groups, components.columns, fixed, typed
+    return spread, components.groups, components.columns, fixed, typed, (
+        "This plan is of the mIoU under the absent-class policy truth, whose cells are the same in every run "
+        f"({groups.means.mean():.3f} here, the mean over groups); aggregate's headline is under union "
+        f"({headline.means.mean():.3f}, the mean over groups).", "")
 
 
 def candidate_of(runs: Path, sweep: list, *, policy_name: str) -> Candidate:  # type: ignore[type-arg]

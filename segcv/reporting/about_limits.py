@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from segcv.reporting.evidence import Evidence
+from segcv.reporting.evidence import Evidence, fold_score
 from segcv.reporting.figures import confusion_figure
 from segcv.reporting.frames import frame_table
 from segcv.reporting.numbers import estimate_text, score_text
 from segcv.reporting.section import Block, Bullets, Commands, Format, Gallery, Paragraph, Section, Table
-from segcv.reporting.sentences import say
+from segcv.reporting.sentences import column, say
 from segcv.statistics import Summary
 
 SOFTWARE = ("segcv", "python", "torch", "numpy", "scipy")
@@ -74,7 +74,8 @@ def methods(evidence: Evidence, summary: Summary) -> str:
             design=say(f"methods_{design}")),
         say("methods_target", target=summary.target, unit=headline.unit, policy=summary.policy,
             value=estimate_text(headline), method=headline.method or "n/a", bounded=estimate_text(summary.bounded),
-            bound=summary.bounded.method or "n/a", sd=score_text(summary.fold_statistics.sd_over_folds))]
+            bound=summary.bounded.method or "n/a", score=column(fold_score(summary)),
+            sd=score_text(summary.fold_statistics.sd_over_folds), mean=score_text(summary.fold_statistics.mean))]
     if summary.recipe.has_interval:
         said.append(say("methods_recipe", value=estimate_text(summary.recipe), method=summary.recipe.method))
     if evidence.excluded is not None and evidence.with_excluded is not None:

@@ -34,7 +34,8 @@ def trivial(evidence: Evidence) -> Section:
     places = ["repeat", "fold", "seed"]
     both = summary.fold_table[[*places, "miou_pooled", "mdice_pooled"]].merge(
         summary.trivial_folds[[*places, "miou_pooled", "mdice_pooled"]], on=places, suffixes=("", " trivial"))
-    both = both.rename(columns={"miou_pooled trivial": "mIoU trivial", "mdice_pooled trivial": "mean Dice trivial"})
+    both = both.rename(columns={f"{name} trivial": f"{column(name)} trivial"
+                                for name in ("miou_pooled", "mdice_pooled")})
     return Section(say("trivial"), (
         *blocks, frame_table(both, name="trivial", title=say("trivial_folds"), why=say("why_run")),
         Paragraph(say("trivial_difference", value=estimate_text(summary.above_trivial)))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from segcv.reporting.evidence import Evidence
+from segcv.reporting.evidence import Evidence, fold_score
 from segcv.reporting.figures import groups_figure, ladder_figure, profile_figure, strip_figure
 from segcv.reporting.frames import estimates_table, frame_table
 from segcv.reporting.numbers import estimate_text, score_text
@@ -22,18 +22,18 @@ def folds(evidence: Evidence) -> Section:
     blocks: list[Block] = []
     if evidence.summary is not None:
         summary = evidence.summary
-        blocks.append(strip_figure(summary, "miou_pooled" if summary.metric != "dice" else "mdice_pooled"))
+        blocks.append(strip_figure(summary))
         blocks += _folds(summary.fold_table, summary.fold_summary)
-        note = say("fold_interval", value=estimate_text(summary.fold_mean), method=summary.fold_mean.method,
-                   note=summary.fold_mean.note)
+        note = say("fold_interval", score=column(fold_score(summary)), value=estimate_text(summary.fold_mean),
+                   method=summary.fold_mean.method, note=summary.fold_mean.note)
         blocks += [Paragraph(note),
                    estimates_table(summary.classes.items(), name="classes", title=say("by_class"), first="class")]
     for result in evidence.results:
         table = result.table[["candidate", "repeat", "fold", "seed", "score"]]
         suffix = result.candidate if len(evidence.results) > 1 else ""
         blocks += _folds(table, fold_summary(table, ["score"]), suffix=suffix)
-        blocks.append(Paragraph(say("fold_interval", value=estimate_text(result.mean), method=result.mean.method,
-                                    note=result.mean.note)))
+        blocks.append(Paragraph(say("fold_interval", score=evidence.unit, value=estimate_text(result.mean),
+                                    method=result.mean.method, note=result.mean.note)))
     return Section(say("folds"), tuple(blocks))
 
 

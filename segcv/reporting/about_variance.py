@@ -8,7 +8,7 @@ from segcv.reporting.frames import frame_table
 from segcv.reporting.numbers import estimate_text, score_text
 from segcv.reporting.section import Block, Bullets, Cell, Paragraph, Section, Table, number, text
 from segcv.reporting.sentences import column, say
-from segcv.statistics import PARTS, Components, Estimate, FeatureTests
+from segcv.statistics import PARTS, Components, Estimate, FeatureTests, Summary
 
 SHOWN_FEATURES = 3
 WHY_ONE = "one statistic of the scores at hand"
@@ -21,6 +21,7 @@ def variance(evidence: Evidence) -> Section:
         return Section(say("variance"), (Paragraph(say("no_variance")),))
     main = sources.components["equal_group"]
     blocks: list[Block] = [
+        *_other_policy(evidence.summary, "spread_policy"),
         Paragraph(sources.next_step),
         Paragraph(say("variance_observed", observed=score_text(main.observed_fold_sd),
                       expected=score_text(max(0.0, main.expected_fold_variance) ** 0.5))),
@@ -40,7 +41,8 @@ def what_goes_with_it(evidence: Evidence) -> Section:
     sources = evidence.summary.sources if evidence.summary is not None else None
     if sources is None or sources.features is None:
         return Section(say("features"), (Paragraph(say("no_features")),))
-    blocks: list[Block] = [_features(sources.features, "features", say("feature_ranks"))]
+    blocks: list[Block] = [*_other_policy(evidence.summary, "features_policy"),
+                           _features(sources.features, "features", say("feature_ranks"))]
     if evidence.features is not None and len(sources.features.table) and evidence.summary is not None:
         shown = [str(name) for name in sources.features.table["feature"] if name in evidence.features][:SHOWN_FEATURES]
         blocks.insert(0, feature_figure(evidence.summary, evidence.features[shown]))
@@ -63,7 +65,7 @@ def advice(evidence: Evidence) -> Section:
     sources = summary.sources if summary is not None else None
     if summary is None or sources is None:
         return Section(say("advice"), (Paragraph(say("no_variance")),))
-    blocks: list[Block] = [Paragraph(sources.next_step)]
+    blocks: list[Block] = [*_other_policy(summary, "spread_policy"), Paragraph(sources.next_step)]
     for piece in sources.advice:
         blocks += [Paragraph(say("advice_piece", action=_sentence(piece.action), how=piece.how), strong=True),
                    Bullets(tuple(map(_sentence, piece.because)))]
@@ -73,6 +75,15 @@ def advice(evidence: Evidence) -> Section:
         blocks += [Paragraph(say("diagnoses")),
                    Bullets(tuple(f"{found.what} ({found.evidence})" for found in sources.diagnoses))]
     return Section(say("advice"), tuple(blocks))
+
+
+def _other_policy(summary: Summary | None, sentence: str) -> tuple[Paragraph, ...]:
+    """Which score the sources are of and what it is, where it is not the headline's."""
+    if summary is None or summary.policy == "truth":
+        return ()
+    own = summary.averages.loc[summary.averages["average"] == "equal_group", "truth"]
+    return (Paragraph(say(sentence, unit=summary.headline.unit, truth=score_text(float(own.iloc[0])),
+                          headline=score_text(summary.headline.value), policy=summary.policy)),)
 
 
 def _sentence(said: str) -> str:

@@ -61,3 +61,9 @@ class Evidence:
     def __post_init__(self) -> None:
         if (self.summary is None) == (not self.results):
             raise ValueError("a report needs a summary of scores, or of results tables, and not both")
+
+
+def fold_score(summary: Summary) -> str:
+    """The column of the fold table whose mean and SD over folds are told: pixels summed over a fold, not the headline's
+    average."""
+    return "mdice_pooled" if summary.metric == "dice" else "miou_pooled"

@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from segcv.reporting.evidence import fold_score
 from segcv.reporting.markdown import visible
 from segcv.reporting.section import Figure
-from segcv.reporting.sentences import language_code, say
+from segcv.reporting.sentences import column, language_code, say
 from segcv.statistics import Components, Estimate, Plan, Summary
 
 BLUE, ORANGE, GREEN, RED, PURPLE, GREY = "#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#767676"
@@ -91,9 +92,11 @@ def variance_figure(found: Components) -> Figure:
     return Figure("variance", say("figure_variance"), f"{say('figure_variance')}: {told}.", data, draw, height=2.8)
 
 
-def strip_figure(summary: Summary, column: str) -> Figure:
+def strip_figure(summary: Summary) -> Figure:
     """One dot per run: folds side by side."""
-    data = summary.fold_table[["repeat", "fold", "seed", column]].rename(columns={column: "score"})
+    name = fold_score(summary)
+    shown = column(name)
+    data = summary.fold_table[["repeat", "fold", "seed", name]].rename(columns={name: "score"})
 
     def draw(canvas: Any) -> None:
         axes = canvas.subplots()
@@ -105,7 +108,7 @@ def strip_figure(summary: Summary, column: str) -> Figure:
             axes.plot([fold - 0.35, fold + 0.35], [mean, mean], color="black", lw=1)
         axes.set_xticks(sorted(data["fold"].unique()))
         axes.set_xlabel(say("axis_fold"))
-        axes.set_ylabel(summary.headline.unit)
+        axes.set_ylabel(shown)
 
     low, high = data["score"].min(), data["score"].max()
     return Figure("folds", say("figure_strip"), f"{say('figure_strip')}: {low:.3f} - {high:.3f}.", data, draw)
@@ -143,7 +146,7 @@ def ladder_figure(summary: Summary) -> Figure:
                                (say("axis_bounded"), summary.bounded, ORANGE)):
         rungs.append((name, each, each.value, each.low, each.high, colour))
     mean, sd = naive.mean, naive.sd_over_folds
-    rungs.append((say("axis_mean_sd"), None, mean, mean - sd, mean + sd, GREY))
+    rungs.append((say("axis_mean_sd", score=column(fold_score(summary))), None, mean, mean - sd, mean + sd, GREY))
     data = pd.DataFrame([{"what": name, "value": value, "low": low, "high": high}
                          for name, _, value, low, high, _ in rungs])
 
@@ -234,9 +237,9 @@ def confusion_figure(pixels: pd.DataFrame) -> Figure:
     def draw(canvas: Any) -> None:
         axes = canvas.subplots()
         axes.imshow(share, cmap="Blues", vmin=0, vmax=1, aspect="auto")
-        for (row, column), value in np.ndenumerate(share):
+        for (row, at), value in np.ndenumerate(share):
             if np.isfinite(value) and len(counts) <= 12:
-                axes.text(column, row, f"{value:.2f}\n{int(counts[row, column]):,}", ha="center", va="center",
+                axes.text(at, row, f"{value:.2f}\n{int(counts[row, at]):,}", ha="center", va="center",
                           fontsize=7, color="white" if value > 0.55 else "black")
         axes.set_xticks(range(len(pixels.columns)), [shortened(name) for name in pixels.columns], rotation=30,
                         ha="right")

@@ -108,7 +108,7 @@ SENTENCES: dict[str, str] = {
     "by_fold": "Held-out scores of each run",
     "over_folds": "Over folds",
     "by_class": "Each class over all held-out images, pixels summed, for these models",
-    "fold_interval": "Mean over folds: {value}, {method} ({note}).",
+    "fold_interval": "Mean over folds ({score}): {value}, {method} ({note}).",
     "why_run": "one run is one network on one fold: it has no interval of its own",
     "why_over_folds": "the spread over folds mixes groups, models and images; intervals are in the other tables",
     "sd_note": "SD divides by n - 1; standard error = SD / sqrt(folds); each fold's value is its mean over seeds.",
@@ -204,6 +204,12 @@ SENTENCES: dict[str, str] = {
     # variance
     "variance": "Where the spread comes from",
     "no_variance": "Not known: the sweep lacks cells, or no image has a class.",
+    "spread_policy": "The parts of the spread and the tests are of the {unit} under the absent-class policy truth, "
+                     "whose cells are the same in every run ({truth} here, the mean over groups); the headline, {headline}, "
+                     "is under {policy}.",
+    "features_policy": "The tables of this section are of the {unit} under the absent-class policy truth, whose cells "
+                       "are the same in every run ({truth} here, the mean over groups); the headline, {headline}, is "
+                       "under {policy}.",
     "variance_observed": "The scores of the folds spread by {observed} (SD, n-1); the parts below make {expected} "
                          "expected.",
     "components_of": "Components of variance, {target}: {groups} groups, {columns} passes over all folds",
@@ -231,7 +237,7 @@ SENTENCES: dict[str, str] = {
     "axis_these_models": "these models",
     "axis_recipe": "the recipe",
     "axis_bounded": "bounded",
-    "axis_mean_sd": "mean ± SD of folds (no interval)",
+    "axis_mean_sd": "{score}: mean ± SD of folds (no interval)",
     "axis_all_parts": "all parts",
     "axis_fold": "fold",
     "axis_groups": "share of groups, smallest first",
@@ -309,7 +315,8 @@ SENTENCES: dict[str, str] = {
     "methods_leaking": "images of one group are on both sides, so the scores are too good for new groups",
     "methods_target": "The primary target, declared before scores existed, is {target} {unit} under the absent-class "
                       "policy {policy}: {value} by {method}; without assumptions on the distribution {bounded} by "
-                      "{bound}. The standard deviation over folds (n-1) was {sd}.",
+                      "{bound}. The standard deviation over folds (n-1) of the {score} was {sd}, around its "
+                      "mean {mean}.",
     "methods_recipe": "For the recipe, over trainings as well as groups: {value} by {method}.",
     "methods_excluded": "{images} images were left out for faulty labels (with them: {value}).",
     "methods_software": "Software: {software}; {ids}.",
@@ -325,7 +332,8 @@ SENTENCES: dict[str, str] = {
 } | PAGES
 
 COLUMNS: dict[str, str] = {
-    "miou_pooled": "mIoU", "mdice_pooled": "mean Dice", "miou_image": "mIoU per image", "sd_over_folds": "SD (n-1)",
+    "miou_pooled": "pooled mIoU", "mdice_pooled": "pooled mean Dice", "miou_image": "mIoU per image",
+    "sd_over_folds": "SD (n-1)",
     "standard_error": "standard error", "low": "min", "high": "max", "sd_over_seeds": "SD over seeds (n-1)",
     "sd_over_repeats": "SD over repeats (n-1)", "group_id": "group", "image_id": "image", "sd_over_columns":
     "SD over seeds or repeats", "rank_correlation": "rank correlation", "p_value": "p", "p_holm": "p (Holm)",

@@ -91,7 +91,7 @@ SENTENCES: dict[str, str] = {
     "by_fold": "每次运行的留出得分",
     "over_folds": "跨折汇总",
     "by_class": "各类别在全部留出图像上的得分（像素汇总，针对这些模型）",
-    "fold_interval": "各折均值：{value}，{method}（{note}）。",
+    "fold_interval": "各折均值（{score}）：{value}，{method}（{note}）。",
     "why_run": "一次运行是一个网络在一折上的结果，本身没有区间",
     "why_over_folds": "跨折的离散程度混合了组、模型和图像的影响；区间见其他表",
     "sd_note": "SD 的除数为 n - 1；标准误 = SD / sqrt(折数)；每折的值是其各随机种子的均值。",
@@ -182,6 +182,10 @@ SENTENCES: dict[str, str] = {
     # variance
     "variance": "离散的来源",
     "no_variance": "未知：运行不完整，或没有图像含有任何类别。",
+    "spread_policy": "离散的各部分和检验针对缺失类别策略 truth 下的 {unit}，其单元在每次运行中都相同"
+                     "（此处各组均值为 {truth}）；首要数值 {headline} 采用策略 {policy}。",
+    "features_policy": "本节的表格针对缺失类别策略 truth 下的 {unit}，其单元在每次运行中都相同"
+                       "（此处各组均值为 {truth}）；首要数值 {headline} 采用策略 {policy}。",
     "variance_observed": "各折得分的离散程度为 {observed}（SD，n-1）；由下列各部分推算的预期值为 {expected}。",
     "components_of": "方差分量，{target}：{groups} 个组，{columns} 轮遍历全部折",
     "stability": "每一轮中难的是否都是同样的组？秩相关为 {value}。",
@@ -207,7 +211,7 @@ SENTENCES: dict[str, str] = {
     "axis_these_models": "这些模型",
     "axis_recipe": "训练方案",
     "axis_bounded": "有界区间",
-    "axis_mean_sd": "各折均值 ± SD（不是区间）",
+    "axis_mean_sd": "{score}：各折均值 ± SD（不是区间）",
     "axis_all_parts": "全部",
     "axis_fold": "折",
     "axis_groups": "组的累计比例（从小到大）",
@@ -284,7 +288,8 @@ SENTENCES: dict[str, str] = {
     "methods_leaking": "同组图像同时出现在训练和测试中，因此得分对新组而言偏高",
     "methods_target": "主要目标量在得分产生之前声明，为 {target} {unit}，缺失类别的处理策略为 "
                       "{policy}：{value}，方法为 "
-                      "{method}；不依赖分布假设时为 {bounded}，方法为 {bound}。各折的标准差（n-1）为 {sd}。",
+                      "{method}；不依赖分布假设时为 {bounded}，方法为 {bound}。"
+                      "{score} 的各折标准差（n-1）为 {sd}，其均值为 {mean}。",
     "methods_recipe": "对训练方案（除组之外也涵盖重新训练）：{value}，方法为 {method}。",
     "methods_excluded": "有 {images} 幅图像因标注有误而剔除（计入时：{value}）。",
     "methods_software": "软件：{software}；{ids}。",
@@ -300,7 +305,8 @@ SENTENCES: dict[str, str] = {
 } | PAGES
 
 COLUMNS: dict[str, str] = {
-    "miou_pooled": "mIoU", "mdice_pooled": "平均 Dice", "miou_image": "逐图像 mIoU", "sd_over_folds": "SD（n-1）",
+    "miou_pooled": "合并像素的 mIoU", "mdice_pooled": "合并像素的平均 Dice", "miou_image": "逐图像 mIoU",
+    "sd_over_folds": "SD（n-1）",
     "standard_error": "标准误", "low": "最小值", "high": "最大值", "sd_over_seeds": "随机种子间 SD（n-1）",
     "sd_over_repeats": "重复间 SD（n-1）", "group_id": "组", "image_id": "图像",
     "sd_over_columns": "随机种子或重复间 SD", "rank_correlation": "秩相关", "p_value": "p 值", "p_holm": "p 值（Holm）",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from segcv.reporting.answer import second_reader, short_name
-from segcv.reporting.evidence import Evidence
+from segcv.reporting.evidence import Evidence, fold_score
 from segcv.reporting.markdown import visible
 from segcv.reporting.numbers import score_text
-from segcv.reporting.sentences import in_language, say
+from segcv.reporting.sentences import column, in_language, say
 from segcv.statistics import Estimate
 
 Row = tuple[str, str, str]
@@ -31,7 +31,8 @@ def _rows(evidence: Evidence) -> tuple[Row, ...]:
         rows.append((say("row_worst", group=short_name(worst["group_id"])), score_text(float(worst["score"])),
                      say("row_one_group")))
     folds = summary.fold_statistics
-    rows.append((say("row_sd", folds=folds.folds), score_text(folds.sd_over_folds), ""))
+    rows.append((say("row_sd", folds=folds.folds, score=column(fold_score(summary))), score_text(folds.sd_over_folds),
+                 say("row_sd_mean", mean=score_text(folds.mean))))
     if summary.leak is not None:
         rows.append(_row(say("row_random"), summary.leak.random))
     if summary.trivial is not None:

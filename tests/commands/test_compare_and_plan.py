@@ -92,6 +92,9 @@ def test_a_plan_says_what_binds_and_how_many_groups_are_needed(sweep: Path):
     found = json.loads((sweep / "planned/plan.json").read_text(encoding="utf-8"))
     assert (found["groups"], found["columns"], found["wanted"]) == (8, 2, 0.01)
     assert "How to run it" in done.stdout and found["designs"][0]["commands"]
+    truth = f"{group_means(sweep, 'new').mean():.3f}"                # by pandas alone
+    assert f"policy truth, whose cells are the same in every run ({truth} here" in done.stdout
+    assert "headline is under union (" in done.stdout
 
 
 def test_stated_components_give_the_detectable_difference_of_the_methods_page(tmp_path: Path):

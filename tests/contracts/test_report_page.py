@@ -176,8 +176,8 @@ def test_hostile_names_run_nothing_and_filter_as_names(browser: Any, tmp_path: P
 def test_tables_sort_by_number(browser: Any, tmp_path: Path):
     opened(browser, tmp_path)
     column = """const table = [...document.querySelectorAll('table')].find(t => t.rows.length > 8 &&
-                  [...t.rows[0].cells].some(c => c.textContent === 'mIoU'));
-                const at = [...table.rows[0].cells].findIndex(c => c.textContent === 'mIoU');"""
+                  [...t.rows[0].cells].some(c => c.textContent === 'pooled mIoU'));
+                const at = [...table.rows[0].cells].findIndex(c => c.textContent === 'pooled mIoU');"""
 
     browser.execute_script(column + "table.rows[0].cells[at].querySelector('button').click()")
 

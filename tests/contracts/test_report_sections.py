@@ -13,7 +13,18 @@ import pytest
 from tiny_scores import CLASSES, tiny_scores, tiny_tables
 
 from segcv.errors import SegcvWarning
-from segcv.reporting import RESULT_SECTIONS, SECTIONS, Cell, Evidence, Section, Table, escaped, write_report
+from segcv.reporting import (
+    RESULT_SECTIONS,
+    SECTIONS,
+    Cell,
+    Evidence,
+    Section,
+    Table,
+    escaped,
+    terminal_rows,
+    write_report,
+)
+from segcv.reporting.sentences import in_language
 from segcv.statistics import read_results, summarise, summarise_results
 from segcv.tables import FINDINGS
 
@@ -84,6 +95,36 @@ def test_what_the_audit_found_is_in_the_report_and_certain_leaks_mark_it(severit
     assert any("1 certain leaks" in text for text in strong) == marked
     nothing = replace(found, findings=FINDINGS.empty())
     assert "found nothing" in SECTIONS["audit"](nothing).blocks[0].text
+
+
+@pytest.mark.parametrize("name", ["variance", "features", "advice"])
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_sections_of_another_policy_than_the_headlines_name_both_and_their_values(name: str, language: str):
+    """The second value is put into the averages by hand."""
+    found = evidence()
+    assert found.summary is not None
+    averages = found.summary.averages.copy()
+    averages.loc[averages["average"] == "equal_group", "truth"] = 0.408
+    told = replace(found, summary=replace(found.summary, averages=averages))
+    same = replace(found, summary=replace(found.summary, averages=averages, policy="truth"))
+
+    def words(of: Evidence) -> str:
+        with in_language(language):
+            return "\n".join(getattr(block, "text", "") for block in SECTIONS[name](of).blocks)
+
+    assert all(word in words(told) for word in ("0.408", f"{found.summary.headline.value:.3f}", "truth", "union"))
+    assert "0.408" not in words(same)
+
+
+def test_the_spread_over_folds_is_named_after_the_score_it_is_of():
+    """The fold table by pandas: seeds averaged, then mean and SD (n-1) over the folds."""
+    found = evidence()
+    assert found.summary is not None
+    folds = found.summary.fold_table.groupby("fold")["miou_pooled"].mean()
+    (row,) = [row for row in terminal_rows(found) if row[0].startswith("SD over")]
+
+    assert row == ("SD over 5 folds of the pooled mIoU (n-1)", f"{folds.std():.3f}",
+                   f"around its mean {folds.mean():.3f}")
 
 
 def test_sections_come_in_reading_order():
