@@ -205,8 +205,8 @@ SENTENCES: dict[str, str] = {
     "variance": "Where the spread comes from",
     "no_variance": "Not known: the sweep lacks cells, or no image has a class.",
     "spread_policy": "The parts of the spread and the tests are of the {unit} under the absent-class policy truth, "
-                     "whose cells are the same in every run ({truth} here, the mean over groups); the headline, {headline}, "
-                     "is under {policy}.",
+                     "whose cells are the same in every run ({truth} here, the mean over groups); the headline, "
+                     "{headline}, is under {policy}.",
     "features_policy": "The tables of this section are of the {unit} under the absent-class policy truth, whose cells "
                        "are the same in every run ({truth} here, the mean over groups); the headline, {headline}, is "
                        "under {policy}.",
