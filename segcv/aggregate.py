@@ -105,6 +105,7 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
     """What the scores of a sweep say, with the data and the split they stand on."""
     from segcv.reporting import SECOND_READER, Evidence
     from segcv.statistics import column_weights, group_features, own_seeds, summarise
+    from segcv.study import EXTERNAL
     from segcv.sweeps import (
         confusion_of,
         hold_out_of,
@@ -163,11 +164,15 @@ def evidence_of_runs(settings: AggregateCommand, sweep: Sweep, leaking: Sweep) -
         f"The primary target is {target}; the split declared {split.target} before scores existed.",)
     if settings.allow_missing and len(summary.missing):
         marks += (f"{len(summary.missing)} runs are missing (allow_missing=true).",)
+    named = settings.external is not None or split.settings["split"]["name"] == EXTERNAL
     if cohort is not None and not cohort.drop:
         marks += (f"Frozen, no folds: {cohort.valid_for}",)
+    found = findings_of(settings, split)
     return Evidence(
-        summary=summary, source=f"{split.settings['data']['table'] or split.settings['data']['images'] or 'demo data'}",
-        images=split.images, balance=balance_of(split), findings=findings_of(settings, split),
+        audit_command=audit_command(runs, sweep), torn_levels=torn_levels(found, split),
+        cohort_named=named, summary=summary,
+        source=f"{split.settings['data']['table'] or split.settings['data']['images'] or 'demo data'}",
+        images=split.images, balance=balance_of(split), findings=found,
         probabilities=probabilities_of(runs, sweep, split, left_out=left_out),
         outlines=outlines_of(runs, sweep, split, left_out=left_out), cohort=cohort,
         split=split_facts(split),
@@ -281,6 +286,30 @@ def findings_of(settings: AggregateCommand, split: Split) -> pd.DataFrame | None
     return FINDINGS.read(Path(settings.audit) / "findings.csv")
 
 
+def torn_levels(findings: pd.DataFrame | None, split: Split) -> tuple[str, ...]:
+    """What the audit found torn, group or coarser id; without an audit, what was said when the split was cut."""
+    if findings is None:
+        from segcv.study import level_notes
+
+        return level_notes(split.notes)
+    torn = findings[findings["check"].eq("groups_whole") & findings["severity"].isin(["fail", "warn"])]
+    return tuple(f"{what}. {remedy}." for what, remedy in torn[["what", "remedy"]].itertuples(index=False))
+
+
+def audit_command(runs: Path, sweep: Sweep) -> str:
+    """What to type to audit these runs; the split is named where the folder holds others."""
+    import shlex
+
+    from segcv.runs import find_runs
+
+    folder, here = Path(sweep[0].split_folder), Path.cwd()
+    said = [f"runs={runs.as_posix()}"]
+    if len({record.split_folder for record in find_runs(runs)}) > 1:
+        place = folder.relative_to(here) if folder.is_relative_to(here) else folder
+        said.append(f"split_folder={place.as_posix()}")
+    return " ".join(["python -m segcv.audit", *map(shlex.quote, said)])
+
+
 def balance_of(split: Split) -> pd.DataFrame:
     """The balance table of the split."""
     import pandas as pd
@@ -313,7 +342,8 @@ def headlines(evidence: Evidence) -> list[str]:
         lines += [f"Still to run: {text}" for text in summary.rest]
     if evidence.cohort is not None:
         found, proven = evidence.cohort, "  [held-out not proven]" if evidence.unproven_there else ""
-        lines += [f"external cohort, {each.method}: {number(each)}{proven}" for each in found.targets["equal_group"]]
+        what = "external cohort" if evidence.cohort_named else "predictions without folds"
+        lines += [f"{what}, {each.method}: {number(each)}{proven}" for each in found.targets["equal_group"]]
         lines += [f"drop to the external cohort: {number(each)}{proven}" for each in found.drop.values()]
         lines.append(found.valid_for)
     return lines

@@ -120,6 +120,8 @@ def with_split(settings: AuditCommand) -> tuple[AuditCommand, Split | None]:
     elif folder is None and settings.runs is not None and settings.roles is None and settings.fold_column is None:
         trained = [Path(name) for name in split_folders(Path(settings.runs))]
         folder = trained[0] if len(trained) == 1 and trained[0].is_dir() else None
+        if trained and folder is None and not names_data(settings):
+            raise ConfigError(which_split(settings, trained))
     if folder is None:
         return settings, None
     split = read_split(folder)
@@ -128,6 +130,17 @@ def with_split(settings: AuditCommand) -> tuple[AuditCommand, Split | None]:
                             for name, kind in (("data", DataSettings), ("group", GroupSettings))]
         settings = replace(settings, data=known[0], group=known[1])
     return settings, split
+
+
+def which_split(settings: AuditCommand, trained: list[Path]) -> str:
+    """Why the runs do not say which data are meant, and what to type."""
+    there = [folder for folder in trained if folder.is_dir()]
+    if not there:
+        return (f"runs={settings.runs}: its split folder is not there any more: {trained[0]}. Bring it back, or name "
+                "the data: data.table=FILE")
+    listed = "".join(f"\n  split_folder={folder}" for folder in there)
+    return (f"{settings.runs} holds runs of {len(trained)} splits, and an audit looks at one. Type one behind "
+            f"runs={settings.runs}:{listed}")
 
 
 def opened(settings: AuditCommand, split: Split | None) -> Data:

@@ -27,4 +27,6 @@ def external(evidence: Evidence) -> Section:
                                    title=say("external_drops"), first="what")]
     blocks += [Paragraph(note) for note in dict.fromkeys(
         each.note for estimates in found.targets.values() for each in estimates if each.has_interval and each.note)]
-    return Section(say("external"), tuple(blocks))
+    if not evidence.cohort_named:
+        blocks.insert(0, Paragraph(say("without_folds_is")))
+    return Section(say("external" if evidence.cohort_named else "without_folds"), tuple(blocks))

@@ -12,7 +12,7 @@ FAIL = "fail"
 def audit(evidence: Evidence) -> Section:
     """The findings with what to do, or the command that looks for them."""
     if evidence.findings is None:
-        return Section(say("audit"), (Paragraph(say("no_audit")), Commands(("python -m segcv.audit runs=runs",))))
+        return Section(say("audit"), (Paragraph(say("no_audit")), Commands((evidence.audit_command,))))
     found = evidence.findings
     if found.empty:
         return Section(say("audit"), (Paragraph(say("audit_clean")),))
@@ -34,7 +34,7 @@ def certain_leaks(evidence: Evidence) -> int:
 def said_of_audit(evidence: Evidence) -> str:
     """One sentence for the data card: how many findings of which weight, or that nobody looked."""
     if evidence.findings is None:
-        return say("audit_not_run")
+        return say("audit_not_run", command=evidence.audit_command)
     if evidence.findings.empty:
         return say("audit_clean")
     found = evidence.findings["severity"].value_counts()

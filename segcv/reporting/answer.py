@@ -25,7 +25,7 @@ def answer(evidence: Evidence) -> Section:
     cautions: list[str] = []
     if evidence.summary is not None:
         blocks += _expected(evidence, evidence.summary)
-        cautions += evidence.summary.cautions
+        cautions += [*evidence.torn_levels, *evidence.summary.cautions]
     for result in evidence.results:
         blocks.append(Paragraph(say("results_expect", candidate=result.candidate, folds=result.statistics.folds,
                                     unit=evidence.unit, value=estimate_text(result.mean))))

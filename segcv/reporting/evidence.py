@@ -33,6 +33,7 @@ class Evidence:
     probabilities: pd.DataFrame | None = None        # calibration and ranking, one row per run
     outlines: pd.DataFrame | None = None     # boundary metrics, one row per run and metric
     cohort: Cohort | None = None             # frozen models on groups that no fold was cut from
+    cohort_named: bool = True                # whether the user said that these are an external cohort
     split: Mapping[str, Any] = field(default_factory=dict)
     leaking: bool = False
     known_groups: bool = False               # trained on the past of the groups that were tested
@@ -51,6 +52,8 @@ class Evidence:
     excluded: pd.DataFrame | None = None     # image_id and reason of scored images that are left out of all numbers
     with_excluded: Estimate | None = None    # the headline with them
     kept: Path | None = None                 # the list they were read from, which no report overwrites
+    audit_command: str = "python -m segcv.audit runs=runs"
+    torn_levels: tuple[str, ...] = ()        # what is known of coarser ids that training and testing share
     exclude_command: str = ""                # makes this report without the images of its list of suspects
     suspects: pd.DataFrame | None = None     # images whose truth looks wrong: image_id, group_id, ..., reason
     features: pd.DataFrame | None = None     # numbers of the groups, indexed by group_id, to draw scores against

@@ -164,7 +164,7 @@ SENTENCES: dict[str, str] = {
     # audit
     "audit": "Leaks",
     "no_audit": "Not looked for. What leaks from training into the score, how sure that is, and what to do:",
-    "audit_not_run": "Leaks were not looked for: python -m segcv.audit runs=runs",
+    "audit_not_run": "Leaks were not looked for: {command}",
     "audit_counts": "The audit found {fail} certain leaks, {warn} suspicions and {note} notes; see the section on "
                     "leaks.",
     "audit_clean": "The audit of these data and this split found nothing.",
@@ -179,12 +179,14 @@ SENTENCES: dict[str, str] = {
     "no_leak": "Not run. To see what a split that ignores groups would have claimed:",
     # external
     "external": "External cohort",
+    "without_folds": "Predictions without folds",
+    "without_folds_is": "These predictions have no folds, and data.external did not name them an external cohort.",
     "no_external": "No external cohort was scored.",
     "external_is": "{networks} frozen network(s) on {images} images of {groups} groups that no fold was cut from. "
                    "{valid}",
     "external_said": "There the frozen model reaches {value}: a drop of {difference} from cross-validation. This is "
                      "about that model, not about the recipe.",
-    "external_table": "Mean over groups of the cohort, each group counting once",
+    "external_table": "Mean over these groups, each counting once",
     "external_drop": "From cross-validation to the cohort the score drops by {value}.",
     "external_drops": "Cross-validated minus external; the groups of the two are independent, their variances add",
     # missing

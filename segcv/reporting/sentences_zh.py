@@ -145,7 +145,7 @@ SENTENCES: dict[str, str] = {
     # audit
     "audit": "泄漏",
     "no_audit": "未检查。要了解哪些信息从训练泄漏到得分、有多大把握以及如何处理，请运行：",
-    "audit_not_run": "未检查泄漏：python -m segcv.audit runs=runs",
+    "audit_not_run": "未检查泄漏：{command}",
     "audit_counts": "审计发现 {fail} 处确定的泄漏、{warn} 处可疑和 {note} 条备注；见“泄漏”一节。",
     "audit_clean": "对这份数据和这个划分的审计没有发现任何问题。",
     "audit_fail": "确定的泄漏：",
@@ -159,10 +159,12 @@ SENTENCES: dict[str, str] = {
     "no_leak": "未运行。要查看忽略分组的划分会声称怎样的结果，请运行：",
     # external
     "external": "外部队列",
+    "without_folds": "没有折的预测",
+    "without_folds_is": "这些预测没有折，data.external 也没有说明它们是外部队列。",
     "no_external": "没有对外部队列评分。",
     "external_is": "{networks} 个固定的网络，在未参与任何折划分的 {groups} 个组的 {images} 幅图像上。{valid}",
     "external_said": "固定的模型在那里得到 {value}：比交叉验证低 {difference}。这只关于该模型，而不关于训练方案。",
-    "external_table": "外部队列各组的均值，各组权重相等",
+    "external_table": "这些组的均值，各组权重相等",
     "external_drop": "从交叉验证到外部队列，得分下降 {value}。",
     "external_drops": "交叉验证减去外部队列；两者的组相互独立，方差相加",
     # missing

@@ -4,14 +4,15 @@ The one place where pixels, groups and splits meet; every command that needs dat
 """
 
 from segcv.study.annotations import convert
+from segcv.study.choosing import level_notes
 from segcv.study.naming import demo_table, images_table
 from segcv.study.opening import GROUND, GROUPINGS, SENSITIVITY, SHEET, Study, open_study, split_folder
 from segcv.study.reading import Data, declared_levels, open_data
 from segcv.study.sheet import evidence_kinds
-from segcv.study.truth import Truth, keep_roles, open_truth
+from segcv.study.truth import EXTERNAL, Truth, keep_roles, open_truth
 
 __all__ = [
-    "GROUND", "GROUPINGS", "SENSITIVITY", "SHEET", "Data", "Study", "Truth", "convert", "declared_levels",
-    "demo_table", "evidence_kinds", "images_table", "keep_roles", "open_data", "open_study", "open_truth",
-    "split_folder",
+    "EXTERNAL", "GROUND", "GROUPINGS", "SENSITIVITY", "SHEET", "Data", "Study", "Truth", "convert", "declared_levels",
+    "demo_table", "evidence_kinds", "images_table", "keep_roles", "level_notes", "open_data", "open_study",
+    "open_truth", "split_folder",
 ]

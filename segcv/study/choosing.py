@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -13,6 +14,7 @@ from segcv.settings import GroupSettings, SplitSettings
 from segcv.splits import SPLITTERS
 
 SHOWN = 3
+LEVEL_NOTE = "would leave"         # in every note on a coarser id that the folds were not cut by
 _POSITIONS = ("frames", "numbered")      # patterns that take the last number of a position for a number of a frame
 
 
@@ -73,6 +75,11 @@ def _by_names(image_ids: pd.Series, least: int, split: SplitSettings) -> str | N
     return pattern
 
 
+def level_notes(notes: Sequence[str]) -> tuple[str, ...]:
+    """Those of a split's notes that say which coarser ids its folds were not cut by."""
+    return tuple(note for note in notes if LEVEL_NOTE in note)
+
+
 def _say_levels(images: pd.DataFrame, labels: pd.Series, levels: Levels, pattern: str | None, wanted: list[str],
                 least: int) -> None:
     if levels.kept:
@@ -83,10 +90,10 @@ def _say_levels(images: pd.DataFrame, labels: pd.Series, levels: Levels, pattern
                       "the world, whose images are not independent. If that is wrong here, type group.level=null.",
                       SegcvWarning, stacklevel=3)
     for column, count in levels.too_few:
-        warnings.warn(f"{column} would leave {count} groups, fewer than the {least} folds, so what it names is in "
+        warnings.warn(f"{column} {LEVEL_NOTE} {count} groups, fewer than the {least} folds, so what it names is in "
                       f"training and held out: the score says nothing of a new one. Type group.level={column} "
                       f"split.folds={max(2, count)}.", SegcvWarning, stacklevel=3)
     if levels.others:
         shown = ", ".join(f"{column} ({count} groups)" for column, count in levels.others)
-        warnings.warn(f"coarser ids that would leave enough groups: {shown}. If new ones of these are what the model "
+        warnings.warn(f"coarser ids that {LEVEL_NOTE} enough groups: {shown}. If new ones of these are what the model "
                       f"will meet, type group.level={levels.others[-1][0]}.", SegcvWarning, stacklevel=3)

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from tiny_images import write_squares
+from tiny_sweep import write_tiny_sweep
+
+from segcv.aggregate import audit_command
+from segcv.audit import with_split
+from segcv.errors import ConfigError
+from segcv.runs import find_runs
+from segcv.settings import AuditCommand
 
 
 def audit(folder: Path, *overrides: str, code: int = 0) -> str:
@@ -80,3 +89,25 @@ def test_a_split_folder_is_audited_by_its_settings_or_by_its_name(tmp_path: Path
     folder = next(tmp_path.glob("splits/data/group_kfold-*"))
     said = audit(tmp_path, f"split_folder={folder}")
     assert "8 images, 4 groups; 2 folds" in said and "PASS" in said
+
+
+def test_runs_of_several_splits_are_refused_with_what_to_type_instead_of_auditing_the_demo(tmp_path: Path):
+    """Of two candidates one is moved to a copy of the split folder; a folder that is gone is said to be gone."""
+    write_tiny_sweep(tmp_path, {"new": 3, "old": 6})
+    shutil.copytree(tmp_path / "splits/tiny", tmp_path / "splits/other")
+    for record in find_runs(tmp_path / "runs"):
+        if record.candidate == "old":
+            replace(record, split_folder=str(tmp_path / "splits/other")).write(tmp_path / "runs" / record.run_id)
+    said = audit(tmp_path, "runs=runs", code=2)
+
+    assert "runs of 2 splits" in said
+    assert f"split_folder={tmp_path / 'splits/tiny'}" in said and f"split_folder={tmp_path / 'splits/other'}" in said
+    (new,) = {find.split_folder: [find] for find in find_runs(tmp_path / "runs") if find.candidate == "new"}.values()
+    assert audit_command(tmp_path / "runs", new).endswith(f"split_folder={tmp_path / 'splits/tiny'}")
+
+
+def test_runs_whose_split_folder_is_gone_are_refused(tmp_path: Path):
+    write_tiny_sweep(tmp_path, {"new": 3})
+    (tmp_path / "splits/tiny").rename(tmp_path / "splits/away")
+    with pytest.raises(ConfigError, match="is not there any more"):
+        with_split(AuditCommand(runs=str(tmp_path / "runs")))

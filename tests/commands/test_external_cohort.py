@@ -86,6 +86,18 @@ def test_the_drop_to_the_cohort_has_the_interval_of_welch_and_the_cohort_that_of
     assert of_cohort and all(line.endswith("[held-out not proven]") for line in of_cohort)
 
 
+def test_predictions_without_folds_are_no_external_cohort_unless_they_are_named_one(studies: Path):
+    """The same predictions, handed in as data.table: one split of its own in the folder, which an audit then names."""
+    run(studies, "segcv.evaluate", "data.table=there/images.csv", "data.num_classes=4", "runs=own", "workers=0",
+        "predictions=predictions/there/new", "name=new")
+    said = run(studies, "segcv.aggregate", "runs=own", "report.html=false", "out=own_report")
+    report = (studies / "own_report/cv_report.md").read_text(encoding="utf-8")
+
+    assert "predictions without folds, " in said and "external cohort" not in said
+    assert "## Predictions without folds" in report and "## External cohort" not in report
+    assert "HELD-OUT NOT PROVEN" in report and "python -m segcv.audit runs=own\n" in report
+
+
 def test_two_frozen_models_are_compared_by_signs_of_groups_and_for_these_models_only(studies: Path):
     """`new` is better on all 7 groups: the exact sign flip gives 2 / 2^7."""
     said = run(studies, "segcv.compare", "candidates=[old,new]", "runs=outside", "out=comparison")

@@ -172,6 +172,12 @@ def test_a_lone_fold_is_reported_with_the_command_for_the_rest(tmp_path: Path):
     assert "python -m segcv.train -m fold=1,2,3,4" in text
 
 
+def test_a_coarser_id_that_is_torn_is_among_the_cautions_of_the_first_screen(tmp_path: Path):
+    text = write_report(tmp_path, replace(evidence(), torn_levels=("site has its twin in training.",))).read_text()
+
+    assert "- site has its twin in training." in text[text.index("Read with care"):].split("\n## ")[0]
+
+
 def test_a_leaking_split_marks_the_report_in_bold_before_any_number(tmp_path: Path):
     text = write_report(tmp_path, replace(evidence(), leaking=True)).read_text(encoding="utf-8")
 
