@@ -5,12 +5,18 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 from tiny_sweep import SIDE, write_tiny_sweep
+
+from segcv.aggregate import torn_levels
+from segcv.splits import read_split
+from segcv.tables import FINDINGS
 
 
 def aggregate(folder: Path, *overrides: str, code: int = 0) -> subprocess.CompletedProcess[str]:
@@ -91,6 +97,19 @@ def test_a_list_that_is_not_there_is_refused_with_the_path_to_type(tmp_path: Pat
     said = aggregate(tmp_path, "report.exclude=relabel.csv", code=1).stderr
     assert "report.exclude=relabel.csv: there is no such file" in said and "/report/relabel.csv" in said
     assert len(said.strip().splitlines()) == 1
+
+
+def test_torn_ids_come_from_the_audit_or_else_from_the_notes_of_the_split(tmp_path: Path):
+    """Of a suspicion, a note and another check only the suspicion on whole groups is kept."""
+    write_tiny_sweep(tmp_path, {"new": 3})
+    split = replace(read_split(tmp_path / "splits/tiny"), notes=("site_id would leave 2 groups.", "else"))
+    row = {"check": "groups_whole", "subject": "site_id", "severity": "warn", "what": "site_id s0 is torn",
+           "why_it_matters": "it flatters", "remedy": "Cut whole site_id", "evidence": "", "held_out_touched": 5, "held_out": 8,
+           "share": 0.625, "examples": ""}
+    found = FINDINGS.check(pd.DataFrame([row, row | {"severity": "note"}, row | {"check": "same_bytes"}]), where="test")
+
+    assert torn_levels(found, split) == ("site_id s0 is torn. Cut whole site_id.",)
+    assert torn_levels(None, split) == ("site_id would leave 2 groups.",)
 
 
 def with_specks(path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from segcv.errors import GroupError, SegcvWarning
 from segcv.groups import Levels, coarser_levels, proposed_pattern
 from segcv.settings import GroupSettings, SplitSettings
-from segcv.study.choosing import chosen_groups
+from segcv.study.choosing import chosen_groups, level_notes
 
 
 def slides(**columns: list[str]) -> pd.DataFrame:
@@ -56,6 +56,17 @@ def test_other_ids_are_proposed_and_not_taken():
     found, said = chosen(slides(clinic_id=PATIENTS))
 
     assert found.levels == [] and "clinic_id (6 groups)" in said and "type group.level=clinic_id" in said
+
+
+def test_the_notes_on_ids_that_folds_may_tear_are_found_among_all_notes():
+    """Two of three: what stays whole is no such note."""
+    images = slides(patient_id=PATIENTS, subject_id=HOSPITALS)
+    said = [*chosen(images)[1].split(" / "), *chosen(slides(clinic_id=PATIENTS))[1].split(" / ")]
+
+    assert len(said) == 3
+    assert [note.split(",")[0] for note in level_notes(said)] == [
+        "subject_id would leave 3 groups", said[2].split(",")[0]]
+    assert "clinic_id" in level_notes(said)[1]
 
 
 @pytest.mark.parametrize(("columns", "group"), [
