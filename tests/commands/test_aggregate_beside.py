@@ -104,9 +104,10 @@ def test_torn_ids_come_from_the_audit_or_else_from_the_notes_of_the_split(tmp_pa
     write_tiny_sweep(tmp_path, {"new": 3})
     split = replace(read_split(tmp_path / "splits/tiny"), notes=("site_id would leave 2 groups.", "else"))
     row = {"check": "groups_whole", "subject": "site_id", "severity": "warn", "what": "site_id s0 is torn",
-           "why_it_matters": "it flatters", "remedy": "Cut whole site_id", "evidence": "", "held_out_touched": 5, "held_out": 8,
-           "share": 0.625, "examples": ""}
-    found = FINDINGS.check(pd.DataFrame([row, row | {"severity": "note"}, row | {"check": "same_bytes"}]), where="test")
+           "why_it_matters": "it flatters", "remedy": "Cut whole site_id", "evidence": "", "held_out_touched": 5,
+           "held_out": 8, "share": 0.625, "examples": ""}
+    others = [row | {"subject": "x", "severity": "note"}, row | {"check": "same_bytes"}]
+    found = FINDINGS.check(pd.DataFrame([row, *others]), where="test")
 
     assert torn_levels(found, split) == ("site_id s0 is torn. Cut whole site_id.",)
     assert torn_levels(None, split) == ("site_id would leave 2 groups.",)
